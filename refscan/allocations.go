@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
-	"github.com/leakgate/leakgate/internal/engine/runtime/special"
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 )
 
 // WithAllocationSites makes Scan fill in Node.Allocations from the records of the runtime's memory
@@ -34,7 +34,7 @@ func readAllocations(s *Snapshot) (attribute.Charged, func(*attribute.Node, *Nod
 		snapshot: s, bucket: make(map[uint32]uint64),
 		nodes: make(map[*attribute.Node]map[uint64]*Allocation), stacks: make(map[uint64][]SourceFrame),
 	}
-	_ = special.AllocationRecords(s.in().Model(), func(obj uint32, bucket uint64) { a.bucket[obj] = bucket })
+	_ = goruntime.AllocationRecords(s.in().Model(), func(obj uint32, bucket uint64) { a.bucket[obj] = bucket })
 	return a.charge, a.finish
 }
 
@@ -71,7 +71,7 @@ func (a *allocationSites) finish(n *attribute.Node, out *Node) {
 func (a *allocationSites) stack(bucket uint64) []SourceFrame {
 	frames, known := a.stacks[bucket]
 	if !known {
-		pcs, err := special.AllocationStack(a.snapshot.in().Model(), bucket)
+		pcs, err := goruntime.AllocationStack(a.snapshot.in().Model(), bucket)
 		if err == nil {
 			frames = sourceFrames(pcs)
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/graph/pathfind"
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
-	"github.com/leakgate/leakgate/internal/engine/runtime/special"
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 )
 
 // A Retention says what keeps one object alive.
@@ -92,9 +92,9 @@ func (s *Snapshot) Paths(addr uintptr, q PathQuery) (_ *Retention, err error) {
 		return nil, ErrNotAlive
 	}
 	r := &Retention{Type: target.Type, Inner: target.Inner, Shared: target.Shared}
-	_ = special.AllocationRecords(s.in().Model(), func(obj uint32, bucket uint64) {
+	_ = goruntime.AllocationRecords(s.in().Model(), func(obj uint32, bucket uint64) {
 		if obj == target.Object && !s.in().Stopped() {
-			if pcs, err := special.AllocationStack(s.in().Model(), bucket); err == nil {
+			if pcs, err := goruntime.AllocationStack(s.in().Model(), bucket); err == nil {
 				r.AllocatedAt = sourceFrames(pcs)
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/runtime/gstate"
-	"github.com/leakgate/leakgate/internal/engine/runtime/stackmem"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 )
 
@@ -43,7 +42,7 @@ func CaptureStacks(opts ...CaptureOption) (s *Stacks, err error) {
 }
 
 func readStacks(m *goruntime.Model, index *debuginfo.Index, pause time.Duration) (*Stacks, error) {
-	memory, err := stackmem.Read(m)
+	memory, err := gstate.ReadStackMemory(m)
 	if err != nil {
 		return nil, snapshot.ModelError(err)
 	}
@@ -95,7 +94,7 @@ func readStacks(m *goruntime.Model, index *debuginfo.Index, pause time.Duration)
 	return s, nil
 }
 
-func stackSum(kind StackKind, s stackmem.Sum) StackSum {
+func stackSum(kind StackKind, s gstate.StackSum) StackSum {
 	return StackSum{Kind: kind, Count: s.Count, Bytes: s.Bytes}
 }
 

@@ -62,7 +62,7 @@ var layers = []struct {
 	{"refscan/scanreport", []string{"internal/nodename", "internal/symbol", "refscan", "internal/textfmt", "internal/wholefile"}},
 	{"refscan/refscanhttp", []string{"internal/debughttp", "refscan", "refscan/scanreport"}},
 	{"internal/jump", []string{"internal/textfmt"}}, // plain numbers: it knows nothing of heaps
-	{"refscan/spike", []string{"refscan", "internal/engine/runtime/gccount", "internal/engine/runtime/gcwatch", "internal/engine/runtime/rtlayout", "internal/engine/capture/snapshot", "internal/jump", "refscan/scanreport"}},
+	{"refscan/spike", []string{"refscan", "internal/engine/runtime/gcwatch", "internal/engine/runtime/rtlayout", "internal/engine/capture/snapshot", "internal/jump", "refscan/scanreport"}},
 
 	{"golden", []string{"internal/wholefile"}}, // a file format: it knows nothing of heaps
 	{"internal/verdict", nil},
@@ -169,7 +169,7 @@ var layers = []struct {
 	{"leakcheck/internal/nativerecord", []string{"internal/nativestack"}},
 	{"leakcheck/internal/memprofile", []string{"refscan"}},
 	{"leakcheck/internal/alloc", []string{
-		"golden", "internal/alloccode", "internal/alloctrace", "internal/engine/memory/peek", "internal/engine/capture/snapshot", "internal/goversion", "internal/realtime", "internal/verdict",
+		"golden", "internal/alloccode", "internal/alloctrace", "internal/engine/memory/rawmem", "internal/engine/capture/snapshot", "internal/goversion", "internal/realtime", "internal/verdict",
 		"leakcheck/internal/assertion", "leakcheck/internal/check",
 		"leakcheck/internal/check/goldenfile", "leakcheck/internal/environ", "leakcheck/internal/goldenline",
 		"leakcheck/internal/memprofile", "leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
@@ -276,7 +276,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/native/shim", []string{"cmd/leakgate/internal/gotest", "internal/envvar", "internal/wholefile"}},
 	{"cmd/leakgate/internal/native/callrecord", []string{
 		"cmd/leakgate/internal/native/heapfile", "cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/perfmap",
-		"cmd/leakgate/internal/native/symbolize", "internal/engine/symbols/debuginfo", "internal/engine/native/nativecalls", "internal/engine/symbols/objfile", "internal/engine/symbols/objfile/elffile",
+		"cmd/leakgate/internal/native/symbolize", "internal/engine/symbols/debuginfo", "internal/engine/native/nativecalls", "internal/engine/symbols/objfile",
 		"internal/nativestack", "internal/symbol", "internal/textfmt", "internal/wholefile",
 	}},
 	{"cmd/leakgate/internal/command/symbolize", []string{

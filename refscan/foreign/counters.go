@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/leakgate/leakgate/internal/engine/runtime/gccount"
+	"github.com/leakgate/leakgate/internal/engine/runtime/gcwatch"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -16,11 +16,11 @@ import (
 // memory while the process runs: the process is neither stopped nor notified.
 type Counters struct {
 	memory *os.File
-	at     *gccount.Counters
+	at     *gcwatch.Counters
 }
 
 // A Cycle is a garbage collection of a process.
-type Cycle = gccount.Cycle
+type Cycle = gcwatch.Marking
 
 // ErrEnded says that a process has ended, or runs another program now.
 var ErrEnded = errors.New("the process has ended")
@@ -43,7 +43,7 @@ func OpenCounters(ctx context.Context, pid int, opts ...ProcessOption) (*Counter
 
 // counters takes over the memory file if there is no error.
 func (p *program) counters(memory *os.File) (*Counters, error) {
-	at, err := gccount.Find(rtlayout.In(p.index, p.file.Bias()))
+	at, err := gcwatch.FindCounters(rtlayout.In(p.index, p.file.Bias()))
 	if err != nil {
 		return nil, &refscan.UnavailableError{Cause: "the garbage collector's counters in the process cannot be read", Remedy: remedyReport, Err: err}
 	}
@@ -58,7 +58,7 @@ func (c *Counters) Last() (Cycle, error) { return c.at.Last(c) }
 // counts them.
 func (c *Counters) cycles() (uint32, error) { return c.at.Swept(c) }
 
-// Word implements gccount.Memory.
+// Word implements gcwatch.Memory.
 func (c *Counters) Word(addr uint64, size int) (uint64, error) {
 	var b [8]byte
 	n, err := c.memory.ReadAt(b[:size], int64(addr))

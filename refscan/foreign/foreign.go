@@ -18,12 +18,11 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
-	"github.com/leakgate/leakgate/internal/engine/process/corefile"
+	"github.com/leakgate/leakgate/internal/engine/process/elfimage"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
-	"github.com/leakgate/leakgate/internal/engine/symbols/execfile"
-	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/elffile"
+	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -43,7 +42,7 @@ func OpenCore(ctx context.Context, core, exe string) (*refscan.Snapshot, error) 
 	if err != nil {
 		return nil, err
 	}
-	c, err := corefile.Open(core, p.file)
+	c, err := elfimage.OpenCore(core, p.file)
 	if err != nil {
 		_ = p.file.Close()
 		return nil, coreError(core, exe, err)
@@ -59,9 +58,9 @@ func OpenCore(ctx context.Context, core, exe string) (*refscan.Snapshot, error) 
 func coreError(core, exe string, err error) error {
 	u := &refscan.UnavailableError{Cause: core + " cannot be read", Err: err}
 	switch {
-	case as[*corefile.TruncatedError](err):
+	case as[*elfimage.TruncatedError](err):
 		u.Remedy = "make the core file again with room for it: ulimit -c unlimited, and enough free disk space"
-	case as[*execfile.OtherProgramError](err):
+	case as[*elfimage.OtherProgramError](err):
 		u.Cause, u.Remedy = core+" and "+exe+" do not belong together", "give the file that the process ran, or the unstripped file of the same build"
 	}
 	return u
@@ -74,13 +73,13 @@ func as[E error](err error) bool {
 
 // A program is the data about a process's program that does not need the process.
 type program struct {
-	file    *execfile.File
+	file    *elfimage.Program
 	index   *debuginfo.Index
 	modules *symbol.Modules // the modules of the build; nil if the file does not list them
 }
 
 func openProgram(ctx context.Context, exe string) (*program, error) {
-	file, err := execfile.Open(exe)
+	file, err := elfimage.OpenProgram(exe)
 	if err != nil {
 		return nil, &refscan.UnavailableError{Cause: "the program's file cannot be read", Remedy: "give the ELF executable that the process runs, as on linux/amd64 and linux/arm64", Err: err}
 	}
@@ -108,7 +107,7 @@ func openProgram(ctx context.Context, exe string) (*program, error) {
 
 // openIndex opens the index of an executable's debug information.
 func openIndex(ctx context.Context, exe string) (*debuginfo.Index, error) {
-	f, err := elffile.Open(exe)
+	f, err := objfile.OpenELF(exe)
 	if err != nil {
 		return nil, err
 	}

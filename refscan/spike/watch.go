@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
-	"github.com/leakgate/leakgate/internal/engine/runtime/gccount"
 	"github.com/leakgate/leakgate/internal/engine/runtime/gcwatch"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 	"github.com/leakgate/leakgate/internal/jump"
@@ -46,7 +45,7 @@ type watch struct {
 	config   Config
 	judge    *jump.Judge
 	metrics  *gcwatch.Reader
-	counters *gccount.Counters // read from the runtime's memory; nil without debug information
+	counters *gcwatch.Counters // read from the runtime's memory; nil without debug information
 
 	last     uint64 // number of the collection that was read last
 	skipUpTo uint64 // up to this number, collections also count what the watcher itself allocated
@@ -133,14 +132,14 @@ func (w *watch) cycle() (last gcwatch.Cycle, certain bool) {
 		last, _ = w.metrics.Last()
 		return last, false
 	}
-	c, _ := w.counters.Last(gccount.Self{}) // memory of our own can be read
+	c, _ := w.counters.Last(gcwatch.Self{}) // memory of our own can be read
 	live, certain := c.Least()
 	return gcwatch.Cycle{Number: uint64(c.Number), Live: uint64(live)}, certain
 }
 
 // findCounters returns nil without debug information. Then nothing tells live objects from
 // those that were allocated while a collection marked.
-func findCounters(ctx context.Context) *gccount.Counters {
+func findCounters(ctx context.Context) *gcwatch.Counters {
 	index, err := snapshot.OpenIndex(ctx, func(string, ...any) {})
 	if err != nil {
 		return nil
@@ -149,7 +148,7 @@ func findCounters(ctx context.Context) *gccount.Counters {
 	if err != nil {
 		return nil
 	}
-	counters, err := gccount.Find(rtlayout.In(index, bias))
+	counters, err := gcwatch.FindCounters(rtlayout.In(index, bias))
 	if err != nil {
 		return nil
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
-	"github.com/leakgate/leakgate/internal/engine/runtime/special"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 )
 
@@ -46,8 +45,8 @@ func FuzzModel(f *testing.F) {
 				_ = m.LiveSlots(g, func(goruntime.Slot) {})
 				m.Waits(g)
 			}
-			_ = special.Each(m, func(special.Special) {})
-			_ = special.AllocationRecords(m, func(_ uint32, bucket uint64) { _, _ = special.AllocationStack(m, bucket) })
+			_ = goruntime.EachSpecial(m, func(goruntime.Special) {})
+			_ = goruntime.AllocationRecords(m, func(_ uint32, bucket uint64) { _, _ = goruntime.AllocationStack(m, bucket) })
 			for i := range m.Spans {
 				span := &m.Spans[i]
 				for k := range span.NElems {

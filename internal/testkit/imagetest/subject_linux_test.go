@@ -16,8 +16,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/runtime/gstate"
-	"github.com/leakgate/leakgate/internal/engine/runtime/special"
-	"github.com/leakgate/leakgate/internal/engine/runtime/stackmem"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/testkit/imagetest"
 )
@@ -51,7 +49,7 @@ func (s *subject) scan() (o outcome) {
 		return o
 	}
 	o.res = attribute.Run(g, program, attribute.Options{Charged: func(*attribute.Node, uint32, int64) {}})
-	if o.err = special.AllocationRecords(o.model, func(_ uint32, bucket uint64) { _, _ = special.AllocationStack(o.model, bucket) }); o.err != nil {
+	if o.err = goruntime.AllocationRecords(o.model, func(_ uint32, bucket uint64) { _, _ = goruntime.AllocationStack(o.model, bucket) }); o.err != nil {
 		return o
 	}
 	if chain, ok := s.Index.GlobalByName("main.chain"); ok {
@@ -87,7 +85,7 @@ func (s *subject) stacks() (err error) {
 		m.Entry(g)
 	}
 	gstate.LabelSets(m, labels)
-	_, err = stackmem.Read(m)
+	_, err = gstate.ReadStackMemory(m)
 	return errors.Join(append(errs, err)...)
 }
 

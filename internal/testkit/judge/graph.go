@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
-	"github.com/leakgate/leakgate/internal/engine/runtime/special"
 )
 
 // A RootWord is a reference from outside of the heap.
@@ -57,8 +56,8 @@ func (h *Heap) Reachable() (*Graph, error) {
 			return nil, err
 		}
 	}
-	var specials []special.Special
-	if err := special.Each(h.model, func(s special.Special) { specials = append(specials, s) }); err != nil {
+	var specials []goruntime.Special
+	if err := goruntime.EachSpecial(h.model, func(s goruntime.Special) { specials = append(specials, s) }); err != nil {
 		return nil, err
 	}
 	if err := g.follow(); err != nil {
@@ -75,7 +74,7 @@ func (h *Heap) Reachable() (*Graph, error) {
 
 // special adds what a finalizer, cleanup or weak handle keeps; ordinary is the number of objects
 // that other roots lead to.
-func (g *Graph) special(s special.Special, ordinary int) error {
+func (g *Graph) special(s goruntime.Special, ordinary int) error {
 	on := None
 	if s.Obj != goruntime.NoObject {
 		if i, ok := g.byAddr[s.Span.Addr(s.Obj)]; ok && i < ordinary {
@@ -85,7 +84,7 @@ func (g *Graph) special(s special.Special, ordinary int) error {
 	for _, to := range []uint64{s.Fn, s.Call, s.Arg, s.Handle} {
 		g.root(RootWord{On: on}, to)
 	}
-	if s.Kind != special.Finalizer || s.Obj == goruntime.NoObject {
+	if s.Kind != goruntime.Finalizer || s.Obj == goruntime.NoObject {
 		return nil
 	}
 	o, ok := g.heap.At(s.Span.Addr(s.Obj))

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/program"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 )
 
@@ -30,7 +29,7 @@ func AskEverything(x *symindex.Index) {
 	x.PackageNames()
 	x.FromTwin()
 	for id := range min(x.NumTypes()+2, 3000) {
-		t := x.Type(program.TypeID(id))
+		t := x.Type(symindex.TypeID(id))
 		x.TypeByName(t.Name)
 		x.TypesByHash(t.RuntimeHash)
 		for _, f := range t.Fields {

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/alloccode"
-	"github.com/leakgate/leakgate/internal/engine/memory/peek"
+	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 )
 
 // running gives access to the machine code of this process. It is an alloccode.Source.
@@ -47,7 +47,7 @@ func ownCode() *alloccode.Program {
 	if !ok || ownMachine == nil {
 		return nil
 	}
-	word := func(number int) uint64 { return uint64(peek.Word(uintptr(lastmoduledatap) + 8*uintptr(number))) }
+	word := func(number int) uint64 { return uint64(rawmem.Word(uintptr(lastmoduledatap) + 8*uintptr(number))) }
 	low, high := word(types), word(at.etypes)
 	// The descriptor of another module is elsewhere.
 	if self := uint64(typeAddress(beginMark{})); word(at.next) != 0 || self < low || self >= high {
@@ -60,7 +60,7 @@ func ownCode() *alloccode.Program {
 		// variables (cmd/link/internal/ld/data.go, dodata).
 		r.constants = append(r.constants, span{low, word(data)})
 	}
-	return alloccode.New(ownMachine(), r, alloccode.NewTypes(low, peek.Bytes(uintptr(low), uintptr(high-low))))
+	return alloccode.New(ownMachine(), r, alloccode.NewTypes(low, rawmem.Bytes(uintptr(low), uintptr(high-low))))
 }
 
 // FunctionAt returns the function at an address, and its code up to the next function's.
@@ -72,7 +72,7 @@ func (r *running) FunctionAt(address uint64) (name string, entry uint64, code []
 	entry = uint64(f.Entry())
 	code, ok := r.functions[entry]
 	if !ok {
-		code = peek.Bytes(uintptr(entry), uintptr(r.end(entry)-entry))
+		code = rawmem.Bytes(uintptr(entry), uintptr(r.end(entry)-entry))
 		r.functions[entry] = code
 	}
 	return r.NameAt(entry), entry, code
@@ -107,7 +107,7 @@ func (r *running) NameAt(address uint64) string {
 func (r *running) Word(address uint64) (uint64, bool) {
 	for _, c := range r.constants {
 		if address%8 == 0 && address >= c.low && address < c.high && c.high-address >= 8 {
-			return uint64(peek.Word(uintptr(address))), true
+			return uint64(rawmem.Word(uintptr(address))), true
 		}
 	}
 	return 0, false

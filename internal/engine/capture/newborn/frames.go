@@ -1,7 +1,7 @@
 package newborn
 
 import (
-	"github.com/leakgate/leakgate/internal/engine/memory/peek"
+	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
 
@@ -22,10 +22,10 @@ const (
 // stack returns the part in use of the stack of the goroutine whose record has index k; ok is false
 // if that goroutine runs, or is another one.
 func (l *Layout) stack(k int, id uint64) (sp, hi uintptr, ok bool) {
-	g := peek.Word(peek.Word(l.allgs) + uintptr(8*k))
-	sp, hi = peek.Word(g+l.gSP), peek.Word(g+l.gStackHi)
-	state := peek.Half(g+l.gStatus) &^ rtlayout.Scanning
-	ok = uint64(peek.Word(g+l.gID)) == id && (state == rtlayout.Waiting || state == rtlayout.Runnable) && sp%8 == 0 && hi-sp < maxStack
+	g := rawmem.Word(rawmem.Word(l.allgs) + uintptr(8*k))
+	sp, hi = rawmem.Word(g+l.gSP), rawmem.Word(g+l.gStackHi)
+	state := rawmem.Half(g+l.gStatus) &^ rtlayout.Scanning
+	ok = uint64(rawmem.Word(g+l.gID)) == id && (state == rtlayout.Waiting || state == rtlayout.Runnable) && sp%8 == 0 && hi-sp < maxStack
 	return sp, hi, ok
 }
 
@@ -52,7 +52,7 @@ func (l *Layout) frameWords() (words []frameWord) {
 		}
 		size += hi - sp
 		for at := sp; at < hi && size < maxStack; at += 8 {
-			if v := peek.Word(at); v < maxLength {
+			if v := rawmem.Word(at); v < maxLength {
 				words = append(words, frameWord{id, k, hi - at, v})
 			}
 		}
@@ -74,7 +74,7 @@ func (l *Layout) frameGrew(words []frameWord, calls int) bool {
 		if !ok || w.off > hi-sp {
 			continue
 		}
-		now := peek.Word(hi - w.off)
+		now := rawmem.Word(hi - w.off)
 		if now > w.was && now < maxLength && (now-w.was)%uintptr(calls) == 0 && l.leadsTo(sp, hi, now) {
 			return true
 		}
@@ -90,7 +90,7 @@ func (l *Layout) leadsTo(from, to, size uintptr) (leads bool) {
 	err := tryAgain(func() error {
 		return l.spans(false, func(_ int, s *span) {
 			for at := from; at < to && s.size >= size && !leads; at += 8 {
-				p := peek.Word(at)
+				p := rawmem.Word(at)
 				leads = p >= s.base && p < s.end()
 			}
 		})

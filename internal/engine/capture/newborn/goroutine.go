@@ -1,20 +1,20 @@
 package newborn
 
 import (
-	"github.com/leakgate/leakgate/internal/engine/memory/peek"
+	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
 
-func (l *Layout) numGoroutines() int { return int(peek.Word(l.allgs + 8)) }
+func (l *Layout) numGoroutines() int { return int(rawmem.Word(l.allgs + 8)) }
 
 // eachGoroutine calls visit with the ID of each goroutine and the index of its record in the
 // runtime's list. A record keeps its index, but the runtime reuses it for other goroutines.
 func (l *Layout) eachGoroutine(visit func(k int, id uint64)) {
-	list := peek.Word(l.allgs)
+	list := rawmem.Word(l.allgs)
 	for k := range l.numGoroutines() {
-		g := peek.Word(list + uintptr(8*k))
-		if !rtlayout.HasEnded(peek.Half(g+l.gStatus) &^ rtlayout.Scanning) {
-			visit(k, uint64(peek.Word(g+l.gID)))
+		g := rawmem.Word(list + uintptr(8*k))
+		if !rtlayout.HasEnded(rawmem.Half(g+l.gStatus) &^ rtlayout.Scanning) {
+			visit(k, uint64(rawmem.Word(g+l.gID)))
 		}
 	}
 }
@@ -33,9 +33,9 @@ func (l *Layout) numTimers() (n int) {
 // it twice.
 func (l *Layout) eachTimer(visit func(timer uint64)) {
 	l.eachProcessor(func(p uintptr) {
-		heap, n := peek.Word(p+l.pTimers), uint64(peek.Word(p+l.pTimers+8))
+		heap, n := rawmem.Word(p+l.pTimers), uint64(rawmem.Word(p+l.pTimers+8))
 		for k := range n {
-			if t := uint64(peek.Word(heap + uintptr(timerWhenSize*k))); t != 0 && peek.Byte(uintptr(t)+l.timerState)&rtlayout.TimerZombie == 0 {
+			if t := uint64(rawmem.Word(heap + uintptr(timerWhenSize*k))); t != 0 && rawmem.Byte(uintptr(t)+l.timerState)&rtlayout.TimerZombie == 0 {
 				visit(t)
 			}
 		}
@@ -43,9 +43,9 @@ func (l *Layout) eachTimer(visit func(timer uint64)) {
 }
 
 func (l *Layout) eachProcessor(visit func(p uintptr)) {
-	list := peek.Word(l.allp)
-	for i := range uint64(peek.Word(l.allp + 8)) {
-		if p := peek.Word(list + uintptr(8*i)); p != 0 {
+	list := rawmem.Word(l.allp)
+	for i := range uint64(rawmem.Word(l.allp + 8)) {
+		if p := rawmem.Word(list + uintptr(8*i)); p != 0 {
 			visit(p)
 		}
 	}
@@ -55,21 +55,21 @@ func (l *Layout) eachProcessor(visit func(p uintptr)) {
 // go1.27 runtime/runtime2.go, p.sudogbuf and p.deferpoolbuf).
 const processorHas = 128
 
-func (l *Layout) numProcessors() int { return int(peek.Word(l.allp + 8)) }
+func (l *Layout) numProcessors() int { return int(rawmem.Word(l.allp + 8)) }
 
 // eachSpare calls visit with the addresses of the runtime's own objects, whose number varies by
 // chance: the records of goroutines, which are counted separately, and the spare records that
 // processors keep for goroutines that wait and for deferred calls.
 func (l *Layout) eachSpare(visit func(p uint64)) {
-	list := peek.Word(l.allgs)
+	list := rawmem.Word(l.allgs)
 	for k := range l.numGoroutines() {
-		visit(uint64(peek.Word(list + uintptr(8*k))))
+		visit(uint64(rawmem.Word(list + uintptr(8*k))))
 	}
 	l.eachProcessor(func(p uintptr) {
 		for _, field := range [...]uintptr{l.pSudogs, l.pDefers} {
-			list := peek.Word(p + field)
-			for k := range min(uint64(peek.Word(p+field+8)), processorHas) {
-				visit(uint64(peek.Word(list + uintptr(8*k))))
+			list := rawmem.Word(p + field)
+			for k := range min(uint64(rawmem.Word(p+field+8)), processorHas) {
+				visit(uint64(rawmem.Word(list + uintptr(8*k))))
 			}
 		}
 	})

@@ -1,6 +1,6 @@
 package newborn
 
-import "github.com/leakgate/leakgate/internal/engine/memory/peek"
+import "github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 
 // A queue records the address of a channel, and how many elements its buffer had.
 type queue struct {
@@ -17,7 +17,7 @@ const maxChannels = 1 << 18
 func (l *Layout) queuesIn(areas []area) (found []queue) {
 	for _, a := range areas {
 		for at := a.at; at < a.at+a.size; at += a.object {
-			if used, room := peek.Word(at+l.chanUsed), peek.Word(at+l.chanElems); used <= room && room >= minRoom && peek.Word(at+l.chanBuf) != 0 {
+			if used, room := rawmem.Word(at+l.chanUsed), rawmem.Word(at+l.chanElems); used <= room && room >= minRoom && rawmem.Word(at+l.chanBuf) != 0 {
 				found = append(found, queue{at, int(used)})
 			}
 		}
@@ -28,9 +28,9 @@ func (l *Layout) queuesIn(areas []area) (found []queue) {
 // isQueue reports whether an object can be a channel: its buffer has as many bytes as the elements
 // that it has room for.
 func (l *Layout) isQueue(at uintptr) bool {
-	size, room := uintptr(peek.Quarter(at+l.chanElemSize)), peek.Word(at+l.chanElems)
-	behind, ok := l.behind(peek.Word(at + l.chanBuf))
-	return ok && size > 0 && room <= behind/size && peek.Word(at+l.chanUsed) <= room
+	size, room := uintptr(rawmem.Quarter(at+l.chanElemSize)), rawmem.Word(at+l.chanElems)
+	behind, ok := l.behind(rawmem.Word(at + l.chanBuf))
+	return ok && size > 0 && room <= behind/size && rawmem.Word(at+l.chanUsed) <= room
 }
 
 // Queue looks for channels that have the same number of elements more for each of so many calls
@@ -42,10 +42,10 @@ func (l *Layout) isQueue(at uintptr) bool {
 func (s *Slices) Queue(calls int) (perCall, room int) {
 	l := s.layout
 	for _, q := range s.queues {
-		now := int(peek.Word(q.at + l.chanUsed))
+		now := int(rawmem.Word(q.at + l.chanUsed))
 		if by := now - q.len; by > 0 && by%calls == 0 && l.isQueue(q.at) {
 			by /= calls
-			if left := int(peek.Word(q.at+l.chanElems)) - now; perCall == 0 || left/by < room/perCall {
+			if left := int(rawmem.Word(q.at+l.chanElems)) - now; perCall == 0 || left/by < room/perCall {
 				perCall, room = by, left
 			}
 		}

@@ -1,6 +1,6 @@
 package newborn
 
-import "github.com/leakgate/leakgate/internal/engine/memory/peek"
+import "github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 
 // Slices records memory that may hold slice headers, in package variables and, if the heap is
 // small, in its objects, to find the slices that got longer: elements within a slice's array are no
@@ -49,12 +49,12 @@ func NewSlices(l *Layout) (*Slices, error) {
 //go:norace
 func (s *Slices) begin() error {
 	l := s.layout
-	room := int(peek.Word(l.heap+l.heapSpans+8)) + moreSpans
+	room := int(rawmem.Word(l.heap+l.heapSpans+8)) + moreSpans
 	areas, queues := make([]area, 0, room), make([]area, 0, room)
-	for m := l.module; m != 0 && len(areas) < moreSpans/2; m = peek.Word(m + l.moduleNext) {
+	for m := l.module; m != 0 && len(areas) < moreSpans/2; m = rawmem.Word(m + l.moduleNext) {
 		for _, ends := range [...][2]uintptr{{l.moduleData, l.moduleDataEnd}, {l.moduleBSS, l.moduleBSSEnd}} {
-			at := peek.Word(m + ends[0])
-			size := peek.Word(m+ends[1]) - at
+			at := rawmem.Word(m + ends[0])
+			size := rawmem.Word(m+ends[1]) - at
 			areas = append(areas, area{at, size, size})
 		}
 	}
@@ -101,7 +101,7 @@ func headersIn(areas []area, first, end uintptr) (headers []header) {
 		for object := a.at; object < a.at+a.size; object += a.object {
 			array, length := uintptr(0), uintptr(0)
 			for at := object; at+8 <= object+a.object; at += 8 {
-				room := peek.Word(at)
+				room := rawmem.Word(at)
 				if room-1 < end-first && room >= length+minRoom && array-first < end-first {
 					headers = append(headers, header{at: at - 8, len: int(length)})
 				}
@@ -122,7 +122,7 @@ func (s *Slices) GotLonger(calls int) (each, some bool) {
 	all := s.headers
 	s.headers = all[:0]
 	for _, h := range all {
-		h.by = int(peek.Word(h.at)) - h.len
+		h.by = int(rawmem.Word(h.at)) - h.len
 		if h.by <= 0 || h.by*slowCalls < calls || !s.isSlice(h.at) { // the usual case
 			continue
 		}
@@ -147,7 +147,7 @@ func (s *Slices) WentOn() bool {
 	all := s.headers
 	s.headers = all[:0]
 	for _, h := range all {
-		by := int(peek.Word(h.at)) - h.len
+		by := int(rawmem.Word(h.at)) - h.len
 		if by >= (h.by+1)/2 && by <= 2*h.by && s.isSlice(h.at) {
 			h.len += by
 			s.headers = append(s.headers, h)
@@ -161,7 +161,7 @@ func (s *Slices) WentOn() bool {
 //
 //go:norace
 func (s *Slices) isSlice(at uintptr) bool {
-	array, length, room := peek.Word(at-8), peek.Word(at), peek.Word(at+8)
+	array, length, room := rawmem.Word(at-8), rawmem.Word(at), rawmem.Word(at+8)
 	if length > room {
 		return false
 	}

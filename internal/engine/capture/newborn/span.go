@@ -3,7 +3,7 @@ package newborn
 import (
 	"errors"
 
-	"github.com/leakgate/leakgate/internal/engine/memory/peek"
+	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
 
@@ -24,7 +24,7 @@ func (s *span) words() int { return int(s.elems+63) / 64 }
 
 // word returns 64 bits, without the bits beyond the last object.
 func (s *span) word(i int) uint64 {
-	w := uint64(peek.Word(s.bits + uintptr(8*i)))
+	w := uint64(rawmem.Word(s.bits + uintptr(8*i)))
 	if rest := s.elems - uint32(64*i); rest < 64 {
 		w &= 1<<rest - 1
 	}
@@ -50,7 +50,7 @@ const (
 )
 
 // cycle is twice the number of collections that have ended.
-func (l *Layout) cycle() uint32 { return peek.Half(l.heap + l.heapSweepgen) }
+func (l *Layout) cycle() uint32 { return rawmem.Half(l.heap + l.heapSweepgen) }
 
 // spans calls visit for each span in use, with its index in the runtime's list, which does not
 // change. If swept is true, all spans have to be swept, as reading their bits requires (go1.26 and
@@ -58,18 +58,18 @@ func (l *Layout) cycle() uint32 { return peek.Half(l.heap + l.heapSweepgen) }
 // processor has at hand).
 func (l *Layout) spans(swept bool, visit func(k int, s *span)) error {
 	generation := l.cycle()
-	list, n := peek.Word(l.heap+l.heapSpans), int(peek.Word(l.heap+l.heapSpans+8))
+	list, n := rawmem.Word(l.heap+l.heapSpans), int(rawmem.Word(l.heap+l.heapSpans+8))
 	for k := range n {
-		p := peek.Word(list + uintptr(8*k))
-		if peek.Byte(p+l.spanState) != rtlayout.SpanInUse {
+		p := rawmem.Word(list + uintptr(8*k))
+		if rawmem.Byte(p+l.spanState) != rtlayout.SpanInUse {
 			continue
 		}
-		if g := peek.Half(p + l.spanSwep); swept && g != generation && g != generation+3 {
+		if g := rawmem.Half(p + l.spanSwep); swept && g != generation && g != generation+3 {
 			return errMoved
 		}
 		s := span{
-			base: peek.Word(p + l.spanStart), size: peek.Word(p + l.spanSize), bits: peek.Word(p + l.spanBits),
-			elems: uint32(peek.Quarter(p + l.spanElems)), class: peek.Byte(p + l.spanClass),
+			base: rawmem.Word(p + l.spanStart), size: rawmem.Word(p + l.spanSize), bits: rawmem.Word(p + l.spanBits),
+			elems: uint32(rawmem.Quarter(p + l.spanElems)), class: rawmem.Byte(p + l.spanClass),
 		}
 		if s.bits == 0 || s.size == 0 || s.elems == 0 {
 			return errMoved // a span that is just being made
@@ -87,11 +87,11 @@ func (l *Layout) spans(swept bool, visit func(k int, s *span)) error {
 // as a map.
 func (l *Layout) mapEntries(p, size uintptr) (uint32, bool) {
 	if size == l.tableSize {
-		used, capacity := peek.Quarter(p+l.tableUsed), peek.Quarter(p+l.tableCapacity)
+		used, capacity := rawmem.Quarter(p+l.tableUsed), rawmem.Quarter(p+l.tableCapacity)
 		return uint32(used), used <= capacity && capacity&(capacity-1) == 0 && capacity != 0
 	}
 	const most = 1 << 31
-	used, directory, depth, shift := uint64(peek.Word(p+l.mapUsed)), uint64(peek.Word(p+l.mapDirLen)), peek.Byte(p+l.mapDepth), peek.Byte(p+l.mapShift)
+	used, directory, depth, shift := uint64(rawmem.Word(p+l.mapUsed)), uint64(rawmem.Word(p+l.mapDirLen)), rawmem.Byte(p+l.mapDepth), rawmem.Byte(p+l.mapShift)
 	switch {
 	case used >= most || depth > 32:
 		return 0, false

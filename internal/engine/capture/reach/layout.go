@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/engine/memory/peek"
+	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 )
@@ -111,11 +111,11 @@ func Load(x *debuginfo.Index, bias uint64) (*Layout, error) {
 		return nil, err
 	}
 	l.arenas += l.at[heapArenas]
-	if peek.Word(first+l.at[moduleNext]) != 0 {
+	if rawmem.Word(first+l.at[moduleNext]) != 0 {
 		return nil, errors.New("the program has several modules")
 	}
 	for _, s := range [...][3]uintptr{{moduleData, moduleEnd, moduleDataMask}, {moduleBSS, moduleBSSEnd, moduleBSSMask}} {
-		l.segments = append(l.segments, segment{peek.Word(first + l.at[s[0]]), peek.Word(first + l.at[s[1]]), peek.Word(first + l.at[s[2]] + l.at[maskBytes])})
+		l.segments = append(l.segments, segment{rawmem.Word(first + l.at[s[0]]), rawmem.Word(first + l.at[s[1]]), rawmem.Word(first + l.at[s[2]] + l.at[maskBytes])})
 	}
 	return l, nil
 }

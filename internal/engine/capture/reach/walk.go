@@ -3,7 +3,7 @@ package reach
 import (
 	"math/bits"
 
-	"github.com/leakgate/leakgate/internal/engine/memory/peek"
+	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
 
@@ -89,7 +89,9 @@ func (l *Layout) RunAll(walks []*Walk) (alone bool) {
 // slices returns how many time slices the first processor has given out.
 //
 //go:norace
-func (l *Layout) slices() uint32 { return uint32(peek.Word(peek.Word(l.allp) + l.at[processorSlices])) }
+func (l *Layout) slices() uint32 {
+	return uint32(rawmem.Word(rawmem.Word(l.allp) + l.at[processorSlices]))
+}
 
 //go:norace
 func (w *Walk) run() {
@@ -121,8 +123,8 @@ func (w *Walk) variable(seg *segment, at uintptr) {
 	lo, hi := w.extent(seg, at)
 	for p := lo &^ 7; p+8 <= hi && !w.inconclusive; p += 8 {
 		i := (p - seg.lo) / 8
-		if peek.Byte(seg.mask+i/8)>>(i%8)&1 != 0 {
-			w.follow(peek.Word(p))
+		if rawmem.Byte(seg.mask+i/8)>>(i%8)&1 != 0 {
+			w.follow(rawmem.Word(p))
 		}
 		w.read()
 	}
@@ -169,24 +171,24 @@ func (w *Walk) object(at uintptr) {
 		w.inconclusive = true
 		return
 	}
-	elem := peek.Word(s + w.at[spanElem])
+	elem := rawmem.Word(s + w.at[spanElem])
 	if elem > rtlayout.MaxHeapBits {
 		from := at
-		if peek.Byte(s+w.at[spanClass])>>1 != 0 {
+		if rawmem.Byte(s+w.at[spanClass])>>1 != 0 {
 			from += rtlayout.HeaderSize
 		}
 		for p := from; p+8 <= at+elem && !w.inconclusive; p += 8 {
-			w.follow(peek.Word(p))
+			w.follow(rawmem.Word(p))
 			w.read()
 		}
 		return
 	}
 	mask := w.mask(s, at, elem)
 	if elem == w.mapSize && mask == 1<<(w.at[mapDir]/8) {
-		w.count(int64(min(peek.Word(at+w.at[mapUsed]), 1<<40)), 0)
+		w.count(int64(min(rawmem.Word(at+w.at[mapUsed]), 1<<40)), 0)
 	}
 	for ; mask != 0 && !w.inconclusive; mask &= mask - 1 {
-		w.follow(peek.Word(at + uintptr(bits.TrailingZeros64(mask))*8))
+		w.follow(rawmem.Word(at + uintptr(bits.TrailingZeros64(mask))*8))
 		w.read()
 	}
 }
@@ -196,16 +198,16 @@ func (w *Walk) object(at uintptr) {
 //
 //go:norace
 func (w *Walk) mask(s, at, elem uintptr) uint64 {
-	start, size := peek.Word(s+w.at[spanStart]), peek.Word(s+w.at[spanPages])<<rtlayout.PageShift
+	start, size := rawmem.Word(s+w.at[spanStart]), rawmem.Word(s+w.at[spanPages])<<rtlayout.PageShift
 	table := start + size - size/64
 	if w.greenTea && elem >= 16 {
 		table -= rtlayout.InlineMarkBits
 	}
 	n := elem / 8
 	first := (at - start) / 8
-	b := uint64(peek.Word(table+first/64*8)) >> (first % 64)
+	b := uint64(rawmem.Word(table+first/64*8)) >> (first % 64)
 	if first%64+n > 64 {
-		b |= uint64(peek.Word(table+first/64*8+8)) << (64 - first%64)
+		b |= uint64(rawmem.Word(table+first/64*8+8)) << (64 - first%64)
 	}
 	if n < 64 {
 		b &= 1<<n - 1
@@ -231,14 +233,14 @@ func (w *Walk) follow(p uintptr) {
 	if s == 0 || w.inconclusive {
 		return
 	}
-	elem := peek.Word(s + w.at[spanElem])
+	elem := rawmem.Word(s + w.at[spanElem])
 	if elem == 0 { // the span is just being made: other goroutines ran meanwhile
 		w.inconclusive = true
 		return
 	}
-	at := peek.Word(s + w.at[spanStart])
+	at := rawmem.Word(s + w.at[spanStart])
 	at += (p - at) / elem * elem
-	class := peek.Byte(s + w.at[spanClass])
+	class := rawmem.Byte(s + w.at[spanClass])
 	if class == rtlayout.TinySpanClass {
 		at = p
 	}
@@ -260,28 +262,28 @@ func (w *Walk) span(p uintptr) uintptr {
 	if arena >= 1<<(addressBit-rtlayout.ArenaShift) {
 		return 0
 	}
-	list := peek.Word(w.arenas + arena>>rtlayout.ArenaL2Bits*8)
+	list := rawmem.Word(w.arenas + arena>>rtlayout.ArenaL2Bits*8)
 	if list == 0 {
 		return 0
 	}
-	a := peek.Word(list + arena&(1<<rtlayout.ArenaL2Bits-1)*8)
+	a := rawmem.Word(list + arena&(1<<rtlayout.ArenaL2Bits-1)*8)
 	if a == 0 {
 		return 0
 	}
-	s := peek.Word(a + w.at[arenaSpans] + (p>>rtlayout.PageShift)%arenaPages*8)
+	s := rawmem.Word(a + w.at[arenaSpans] + (p>>rtlayout.PageShift)%arenaPages*8)
 	if s == 0 {
 		return 0
 	}
-	start := peek.Word(s + w.at[spanStart])
-	state := peek.Byte(s + w.at[spanState])
-	if p < start || p >= start+peek.Word(s+w.at[spanPages])<<rtlayout.PageShift || state != rtlayout.SpanInUse && state != rtlayout.SpanManual {
+	start := rawmem.Word(s + w.at[spanStart])
+	state := rawmem.Byte(s + w.at[spanState])
+	if p < start || p >= start+rawmem.Word(s+w.at[spanPages])<<rtlayout.PageShift || state != rtlayout.SpanInUse && state != rtlayout.SpanManual {
 		return 0
 	}
-	if state == rtlayout.SpanManual || peek.Byte(s+w.at[spanUserArena]) != 0 {
+	if state == rtlayout.SpanManual || rawmem.Byte(s+w.at[spanUserArena]) != 0 {
 		w.inconclusive = true
 		return 0
 	}
-	if p >= peek.Word(s+w.at[spanLimit]) {
+	if p >= rawmem.Word(s+w.at[spanLimit]) {
 		return 0
 	}
 	return s

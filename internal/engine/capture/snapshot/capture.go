@@ -14,7 +14,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/graph/root"
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
-	"github.com/leakgate/leakgate/internal/engine/memory/peek"
+	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 	"github.com/leakgate/leakgate/internal/engine/process/freeze"
 	"github.com/leakgate/leakgate/internal/engine/process/inplace"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
@@ -429,4 +429,4 @@ func (s *Snapshot) NotForked() string {
 // OnDisk reports whether the image is on a disk.
 func (s *Snapshot) OnDisk() bool { return s.onDisk > 0 }
 
-func peekWord(addr uint64) uint64 { return uint64(peek.Word(uintptr(addr))) }
+func peekWord(addr uint64) uint64 { return uint64(rawmem.Word(uintptr(addr))) }

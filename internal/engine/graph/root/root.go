@@ -14,7 +14,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 	"github.com/leakgate/leakgate/internal/engine/heap/typing"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
-	"github.com/leakgate/leakgate/internal/engine/runtime/special"
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
@@ -265,9 +264,9 @@ func (rs *set) specialRoots() {
 		r := Root{Kind: KindFinalizer, Class: ClassSpecial}
 		what := "finalizer"
 		switch s.Kind {
-		case special.Cleanup:
+		case goruntime.Cleanup:
 			r.Kind, what = KindCleanup, "cleanup"
-		case special.WeakHandle:
+		case goruntime.WeakHandle:
 			r.Kind, what, r.Class = KindOther, "weak", ClassRuntime
 		}
 		of := specialType(h, s)
@@ -276,7 +275,7 @@ func (rs *set) specialRoots() {
 			of = "?"
 		}
 		r.Name = what + "(" + of + ")"
-		queued := s.Kind == special.Finalizer && s.Obj == goruntime.NoObject
+		queued := s.Kind == goruntime.Finalizer && s.Obj == goruntime.NoObject
 		if s.Obj == goruntime.NoObject && (of == "?" || !queued) {
 			r.Name = what + " queue"
 		}
@@ -304,7 +303,7 @@ func (rs *set) specialRoots() {
 			add("", heaptype.Edge{To: s.Span.Addr(s.Obj)})
 			continue
 		}
-		if s.Kind != special.Finalizer || s.Obj == goruntime.NoObject || s.Span.NoScan {
+		if s.Kind != goruntime.Finalizer || s.Obj == goruntime.NoObject || s.Span.NoScan {
 			continue
 		}
 		// A finalizer keeps what its object refers to, but not the object itself.
@@ -327,7 +326,7 @@ func (rs *set) specialRoots() {
 	}
 }
 
-func specialType(h *typedheap.Heap, s special.Special) string {
+func specialType(h *typedheap.Heap, s goruntime.Special) string {
 	if s.ObjectType != 0 {
 		if ptr := h.Model.Type(s.ObjectType); ptr != nil {
 			if t := h.Types.ByDescriptor(ptr.Elem); t != nil {

@@ -4,7 +4,6 @@ import (
 	"math/bits"
 
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
-	"github.com/leakgate/leakgate/internal/engine/runtime/special"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 )
 
@@ -84,9 +83,9 @@ func (tt *Table) ClosureObject(t *Type, s *goruntime.Span, obj uint32, fn debugi
 // Argument returns the reference to the argument of a queued finalizer or of a cleanup. A cleanup
 // keeps a copy of its argument on the heap; the copy has the type of the function's parameter
 // (go1.26 and go1.27 runtime/mcleanup.go, AddCleanup).
-func (tt *Table) Argument(s special.Special) Edge {
+func (tt *Table) Argument(s goruntime.Special) Edge {
 	e := Edge{To: s.Arg}
-	if s.Kind != special.Cleanup {
+	if s.Kind != goruntime.Cleanup {
 		return e
 	}
 	param, dict := tt.Names.Signature(tt.ClosureEntry(s.Fn) - tt.Model.Bias())

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/leakgate/leakgate/internal/engine/memory/addrmap"
+	"github.com/leakgate/leakgate/internal/engine/memory/objset"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 )
@@ -21,11 +21,11 @@ type Table struct {
 	Offsets offsets
 
 	list     atomic.Pointer[[]*Type] // by Type.Index; 0 is unused
-	byRType  addrmap.Map             // *dynamicType
-	byItab   addrmap.Map             // *dynamicType
-	closures addrmap.Map             // *Type by the function's address
+	byRType  objset.AddressMap       // *dynamicType
+	byItab   objset.AddressMap       // *dynamicType
+	closures objset.AddressMap       // *Type by the function's address
 	// *Type by the address of a func value that is not on the heap
-	funcs        addrmap.Map
+	funcs        objset.AddressMap
 	elemOfString atomic.Pointer[Type]
 
 	mu   sync.Mutex // guards make, and additions to the maps
@@ -178,7 +178,7 @@ func (tt *Table) ofItab(tab uint64) (d *dynamicType, ok bool) {
 }
 
 // add adds an entry to a map, unless another goroutine has added it meanwhile.
-func (tt *Table) add(m *addrmap.Map, addr uint64, value unsafe.Pointer) {
+func (tt *Table) add(m *objset.AddressMap, addr uint64, value unsafe.Pointer) {
 	tt.mu.Lock()
 	defer tt.mu.Unlock()
 	if _, ok := m.Get(addr); !ok {

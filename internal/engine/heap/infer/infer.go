@@ -16,7 +16,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
 	"github.com/leakgate/leakgate/internal/engine/memory/parallel"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
-	"github.com/leakgate/leakgate/internal/engine/runtime/special"
 )
 
 // inferrer spreads types from references to the objects they lead to, in rounds: each round walks
@@ -348,7 +347,7 @@ func Allocated(types *heaptype.Table, s *goruntime.Span, obj uint32) (ty typing.
 // manySlots is from how many bytes on the groups of a map wait for the walk of the map.
 const manySlots = 4096
 
-func (o *offerer) special(s special.Special) {
+func (o *offerer) special(s goruntime.Special) {
 	tt := o.types
 	fn := func(p uint64) {
 		if p == 0 {
@@ -360,7 +359,7 @@ func (o *offerer) special(s special.Special) {
 	}
 	fn(s.Fn)
 	fn(s.Call)
-	if s.Kind != special.Finalizer {
+	if s.Kind != goruntime.Finalizer {
 		o.w.Emit(o.types.Argument(s))
 		return
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/runtime/gstate"
-	"github.com/leakgate/leakgate/internal/engine/runtime/special"
 )
 
 // A LeakedGoroutine is a goroutine that is blocked for ever, with the heap that it alone keeps
@@ -71,7 +70,7 @@ func Leaked(m *goruntime.Model) ([]LeakedGoroutine, error) {
 		k.record(r)
 	}
 	k.segments()
-	if err := special.Each(m, k.special); err != nil {
+	if err := goruntime.EachSpecial(m, k.special); err != nil {
 		return nil, err
 	}
 	k.drain()

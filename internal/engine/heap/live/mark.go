@@ -13,7 +13,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
 	"github.com/leakgate/leakgate/internal/engine/memory/parallel"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
-	"github.com/leakgate/leakgate/internal/engine/runtime/special"
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
@@ -49,7 +48,7 @@ type marker struct {
 type Live struct {
 	Marked   objset.Set // the objects that are alive
 	Stacks   []Stack    // in the order of the model's goroutines
-	Specials []special.Special
+	Specials []goruntime.Special
 	// of the objects, those that nothing reaches and that wait for their finalizer
 	Finalize map[uint32]bool
 	// references to slots without an object, in a process that something else stopped
@@ -87,7 +86,7 @@ func Mark(m *goruntime.Model, data *dataseg.Segments, workers int) (*Live, error
 		}
 		l.Stacks = append(l.Stacks, st)
 	}
-	err := special.Each(m, func(s special.Special) {
+	err := goruntime.EachSpecial(m, func(s goruntime.Special) {
 		l.Specials = append(l.Specials, s)
 		k.special(s)
 	})
@@ -119,7 +118,7 @@ func Mark(m *goruntime.Model, data *dataseg.Segments, workers int) (*Live, error
 func (l *Live) finalize() {
 	l.Finalize = make(map[uint32]bool)
 	for _, s := range l.Specials {
-		if s.Kind == special.Finalizer && s.Obj != goruntime.NoObject && s.Span.Allocated(s.Obj-s.Span.FirstObj) && l.Marked.Add(s.Obj) {
+		if s.Kind == goruntime.Finalizer && s.Obj != goruntime.NoObject && s.Span.Allocated(s.Obj-s.Span.FirstObj) && l.Marked.Add(s.Obj) {
 			l.Finalize[s.Obj] = true
 		}
 	}
@@ -238,19 +237,19 @@ func (k *marker) guess(p uint64) {
 	}
 }
 
-func (k *marker) special(s special.Special) {
+func (k *marker) special(s goruntime.Special) {
 	switch s.Kind {
-	case special.Finalizer:
+	case goruntime.Finalizer:
 		k.pointer(s.Fn)
 		k.pointer(s.Arg)
 		if s.Obj != goruntime.NoObject {
 			k.object(s.Span, s.Obj) // what it refers to, not the object itself
 		}
-	case special.Cleanup:
+	case goruntime.Cleanup:
 		k.pointer(s.Call)
 		k.pointer(s.Fn)
 		k.pointer(s.Arg)
-	case special.WeakHandle:
+	case goruntime.WeakHandle:
 		k.pointer(s.Handle)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/leakgate/leakgate/internal/engine/memory/relaxed"
+	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 )
 
 // A Range is a stretch of the frozen process's address space.
@@ -317,13 +317,13 @@ func (s *Space) read(addr, n uint64) []byte {
 // peek returns n bytes at addr if one bulk load brought all of them, else nil.
 func (s *Space) peek(addr, n uint64) []byte {
 	regions := *s.regions.Load()
-	i := int(relaxed.Load32(&s.recent))
+	i := int(rawmem.Load32(&s.recent))
 	if i >= len(regions) || !regions[i].contains(addr) {
 		var ok bool
 		if i, ok = findRegion(regions, addr); !ok {
 			return nil
 		}
-		relaxed.Store32(&s.recent, uint32(i))
+		rawmem.Store32(&s.recent, uint32(i))
 	}
 	r := &regions[i]
 	off := addr - r.Addr

@@ -1,10 +1,9 @@
-// Package objset implements sets of objects, by number.
 package objset
 
 import (
 	"sync/atomic"
 
-	"github.com/leakgate/leakgate/internal/engine/memory/relaxed"
+	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 )
 
 // A Set is a set of numbers below the one that New was given, a bit each. Has, Add and Remove panic
@@ -52,5 +51,5 @@ func (s Set) Bits(i, n uint32) uint64 {
 //go:norace
 func (s Set) AddShared(i uint32) bool {
 	w, m := &s[i>>6], uint64(1)<<(i&63)
-	return relaxed.Load64(w)&m == 0 && atomic.OrUint64(w, m)&m == 0
+	return rawmem.Load64(w)&m == 0 && atomic.OrUint64(w, m)&m == 0
 }

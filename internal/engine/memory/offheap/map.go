@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/headroom"
-	"github.com/leakgate/leakgate/internal/engine/memory/sysmem"
 )
 
 // Make checks that there is memory for a list of large bytes, or for several lists that are as
@@ -19,8 +18,8 @@ var (
 // Map takes memory of the system, and Unmap gives it back. They are variables so that tests of
 // packages that use lists can count and refuse them; nothing else may set them.
 var (
-	Map   = sysmem.Take
-	Unmap = sysmem.Release
+	Map   = Take
+	Unmap = Release
 )
 
 // Make returns a list of n numbers, all 0, to be given back with Free. The system provides memory
@@ -40,7 +39,7 @@ func Make(n int) []uint32 {
 	}
 	mem, err := Map(n * 4)
 	if err != nil {
-		panic(sysmem.Refused(fmt.Sprintf("%d bytes of a table", n*4), err))
+		panic(Refused(fmt.Sprintf("%d bytes of a table", n*4), err))
 	}
 	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(mem))), n)
 }

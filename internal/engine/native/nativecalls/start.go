@@ -6,7 +6,6 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
-	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/elffile"
 	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
@@ -41,7 +40,7 @@ func Find(maps []byte, mem Memory) (*Recorder, error) {
 
 // open finds the variable of the library, which is mapped from start on.
 func open(file string, start uint64, mem Memory) (*Recorder, error) {
-	x, err := objfile.Open(file, elffile.New)
+	x, err := objfile.Open(file, objfile.ReadELF)
 	if err != nil {
 		return nil, &UnknownError{"the library that records them is mapped, and cannot be read: " + err.Error(), "leave it where it is while tests run"}
 	}
@@ -57,7 +56,7 @@ func open(file string, start uint64, mem Memory) (*Recorder, error) {
 
 // linked finds the variable in a program, nil if the program does not have it.
 func linked(file string, start uint64, mem Memory) (*Recorder, error) {
-	x, err := objfile.Open(file, elffile.New)
+	x, err := objfile.Open(file, objfile.ReadELF)
 	if err != nil {
 		return nil, nil
 	}

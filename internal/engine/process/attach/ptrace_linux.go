@@ -14,7 +14,6 @@ import (
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
-	"github.com/leakgate/leakgate/internal/engine/runtime/registers"
 )
 
 // Requests, options and events of ptrace(2) that package syscall does not name.
@@ -185,7 +184,7 @@ func (s *stopped) note(t *thread, status syscall.WaitStatus) bool {
 
 // registers reads the registers of all threads.
 func (s *stopped) registers() ([]goruntime.Thread, error) {
-	layout := registers.Layouts[runtime.GOARCH]
+	layout := goruntime.RegisterLayouts[runtime.GOARCH]
 	var out []goruntime.Thread
 	var buf [16 << 10]byte
 	for _, t := range s.threads {

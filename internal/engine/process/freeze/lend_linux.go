@@ -7,7 +7,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/leakgate/leakgate/internal/engine/memory/peek"
+	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
@@ -19,7 +19,7 @@ func (p *Process) Lend(r Range) []byte {
 	if !constants.hold(r) {
 		return nil
 	}
-	return peek.Bytes(uintptr(r.Addr), uintptr(r.Len))
+	return rawmem.Bytes(uintptr(r.Addr), uintptr(r.Len))
 }
 
 // constants are the mappings found so far that nobody may write to. A program keeps its own

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
-	"github.com/leakgate/leakgate/internal/engine/memory/peek"
+	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 )
@@ -92,7 +92,7 @@ func (p *Plan) addModules(l *rtlayout.Lookup, first uint64, large []image.Range)
 	if err := l.Err(); err != nil {
 		return err
 	}
-	word := func(a uint64) uint64 { return uint64(peek.Word(uintptr(a))) }
+	word := func(a uint64) uint64 { return uint64(rawmem.Word(uintptr(a))) }
 	var c image.Chain
 	for m := first; m != 0; m = word(m + at["next"]) {
 		if c.Returns(m) {

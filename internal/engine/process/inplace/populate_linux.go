@@ -5,8 +5,8 @@ package inplace
 import (
 	"syscall"
 
-	"github.com/leakgate/leakgate/internal/engine/memory/peek"
-	"github.com/leakgate/leakgate/internal/engine/memory/sysmem"
+	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
+	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
 
@@ -21,10 +21,10 @@ func (i *Image) prepare(c *control, small bool) (done bool, err error) {
 		return false, nil
 	}
 	if c.populate(); c.status == refused {
-		return false, refusedError(sysmem.Refused("memory for a copy of the process", syscall.Errno(c.errno)))
+		return false, refusedError(offheap.Refused("memory for a copy of the process", syscall.Errno(c.errno)))
 	}
 	c.touch()
-	clear(peek.Bytes(c.bits, c.pages()/8+1))
+	clear(rawmem.Bytes(c.bits, c.pages()/8+1))
 	return true, nil
 }
 

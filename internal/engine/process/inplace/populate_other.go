@@ -4,8 +4,8 @@ package inplace
 
 import (
 	"github.com/leakgate/leakgate/internal/engine/memory/headroom"
-	"github.com/leakgate/leakgate/internal/engine/memory/peek"
-	"github.com/leakgate/leakgate/internal/engine/memory/sysmem"
+	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
+	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 	"github.com/leakgate/leakgate/internal/engine/process/freeze"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
@@ -22,8 +22,8 @@ func (i *Image) prepare(c *control, _ bool) (done bool, err error) {
 	if !i.pinned(c, mark) {
 		return false, nil
 	}
-	bits := peek.Bytes(c.bits, c.pages()/8+1)
-	provided := peek.Bytes(c.provided, (c.hi-c.lo)/provision)
+	bits := rawmem.Bytes(c.bits, c.pages()/8+1)
+	provided := rawmem.Bytes(c.provided, (c.hi-c.lo)/provision)
 	var last, total uintptr
 	for from, to := c.run(0); from < to; from, to = c.run(to) {
 		for p := from * rtlayout.PageSize / provision; p <= (to*rtlayout.PageSize-1)/provision; p++ {
@@ -41,8 +41,8 @@ func (i *Image) prepare(c *control, _ bool) (done bool, err error) {
 	}
 	for p := range provided {
 		if provided[p] != 0 {
-			if err := sysmem.Provide(peek.Bytes(c.mirror+uintptr(p)*provision, provision)); err != nil {
-				return false, refusedError(sysmem.Refused("memory for a copy of the process", err))
+			if err := offheap.Provide(rawmem.Bytes(c.mirror+uintptr(p)*provision, provision)); err != nil {
+				return false, refusedError(offheap.Refused("memory for a copy of the process", err))
 			}
 		}
 	}
@@ -59,7 +59,7 @@ func (i *Image) prepare(c *control, _ bool) (done bool, err error) {
 func (c *control) populate() {
 	for from, to := c.run(0); from < to; from, to = c.run(to) {
 		for p := from * rtlayout.PageSize / provision; p <= (to*rtlayout.PageSize-1)/provision; p++ {
-			if peek.Byte(c.provided+p) == 0 {
+			if rawmem.Byte(c.provided+p) == 0 {
 				c.status = noRoom
 				return
 			}

@@ -13,9 +13,9 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/memory/headroom"
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
-	"github.com/leakgate/leakgate/internal/engine/memory/peek"
+	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
+	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 	"github.com/leakgate/leakgate/internal/engine/memory/remedy"
-	"github.com/leakgate/leakgate/internal/engine/memory/sysmem"
 	"github.com/leakgate/leakgate/internal/engine/process/freeze"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 	"github.com/leakgate/leakgate/internal/realtime"
@@ -149,7 +149,7 @@ func (i *Image) try(c *control, ready func() bool, limit int64) (done bool, err 
 	}
 	done = i.pinned(c, copying)
 	if c.status == refused {
-		return false, refusedError(sysmem.Refused("memory for a copy of the process", syscall.Errno(c.errno)))
+		return false, refusedError(offheap.Refused("memory for a copy of the process", syscall.Errno(c.errno)))
 	}
 	return done, nil
 }
@@ -181,9 +181,9 @@ func (i *Image) room(c *control) error {
 
 // reserve reserves address space, which takes memory only when it is written to or provided.
 func (i *Image) reserve(size uintptr) ([]byte, error) {
-	b, err := sysmem.Reserve(int(size))
+	b, err := offheap.Reserve(int(size))
 	if err != nil {
-		return nil, refusedError(sysmem.Refused(fmt.Sprintf("%d bytes for a copy of the process", size), err))
+		return nil, refusedError(offheap.Refused(fmt.Sprintf("%d bytes for a copy of the process", size), err))
 	}
 	i.areas = append(i.areas, b)
 	return b, nil
@@ -193,8 +193,8 @@ func (i *Image) reserve(size uintptr) ([]byte, error) {
 func (i *Image) memory(size uintptr) ([]byte, error) {
 	b, err := i.reserve(size)
 	if err == nil {
-		if err = sysmem.Provide(b); err != nil {
-			return nil, refusedError(sysmem.Refused(fmt.Sprintf("%d bytes for a copy of the process", size), err))
+		if err = offheap.Provide(b); err != nil {
+			return nil, refusedError(offheap.Refused(fmt.Sprintf("%d bytes for a copy of the process", size), err))
 		}
 	}
 	return b, err
@@ -204,7 +204,7 @@ func (i *Image) memory(size uintptr) ([]byte, error) {
 func (i *Image) drop(keep int) error {
 	var errs []error
 	for _, b := range i.areas[min(keep, len(i.areas)):] {
-		if err := sysmem.Release(b); err != nil {
+		if err := offheap.Release(b); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -270,14 +270,14 @@ func (c *control) pages() uintptr { return (c.hi - c.lo) / rtlayout.PageSize }
 //go:nocheckptr
 func (c *control) run(from uintptr) (first, end uintptr) {
 	pages := c.pages()
-	for from < pages && peek.Byte(c.bits+from/8)>>(from&7)&1 == 0 {
-		if from&7 == 0 && peek.Byte(c.bits+from/8) == 0 {
+	for from < pages && rawmem.Byte(c.bits+from/8)>>(from&7)&1 == 0 {
+		if from&7 == 0 && rawmem.Byte(c.bits+from/8) == 0 {
 			from += 7
 		}
 		from++
 	}
 	end = from
-	for end < pages && peek.Byte(c.bits+end/8)>>(end&7)&1 != 0 {
+	for end < pages && rawmem.Byte(c.bits+end/8)>>(end&7)&1 != 0 {
 		end++
 	}
 	return from, end
@@ -287,7 +287,7 @@ func (c *control) run(from uintptr) (first, end uintptr) {
 // keep page tables of their own learn of pages one by one, which takes longer than to copy.
 func (c *control) touch() {
 	write := func(at, size uintptr) {
-		for b := peek.Bytes(at, size); len(b) > 0; b = b[min(4096, len(b)):] {
+		for b := rawmem.Bytes(at, size); len(b) > 0; b = b[min(4096, len(b)):] {
 			b[0] = 0
 		}
 	}
@@ -316,11 +316,11 @@ func (i *Image) hold(c *control, constants []image.Piece) {
 	for from, to := c.run(0); from < to; from, to = c.run(to) {
 		i.held = append(i.held, image.Piece{
 			Addr: uint64(c.lo + from*rtlayout.PageSize),
-			Data: peek.Bytes(c.mirror+from*rtlayout.PageSize, (to-from)*rtlayout.PageSize),
+			Data: rawmem.Bytes(c.mirror+from*rtlayout.PageSize, (to-from)*rtlayout.PageSize),
 		})
 	}
 	for _, r := range unsafe.Slice((*region)(pointer(c.regions)), c.nregions) {
-		i.held = append(i.held, image.Piece{Addr: uint64(r.addr), Data: peek.Bytes(r.at, r.size)})
+		i.held = append(i.held, image.Piece{Addr: uint64(r.addr), Data: rawmem.Bytes(r.at, r.size)})
 	}
 	sort.Slice(i.held, func(a, b int) bool { return i.held[a].Addr < i.held[b].Addr })
 }

@@ -5,7 +5,7 @@ package inplace
 import (
 	"unsafe"
 
-	"github.com/leakgate/leakgate/internal/engine/memory/peek"
+	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
 
@@ -88,7 +88,7 @@ func pointer(a uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointe
 func walk(at uintptr) {
 	c := (*control)(pointer(at))
 	c.status, c.nregions, c.heapBytes, c.otherBytes, c.min, c.max = whole, 0, 0, 0, ^uintptr(0), 0
-	if c.mode != measure && peek.Half(c.places.gcPhase) != 0 {
+	if c.mode != measure && rawmem.Half(c.places.gcPhase) != 0 {
 		c.status = collecting
 		return
 	}
@@ -104,13 +104,13 @@ func walk(at uintptr) {
 		c.takeOutsideHeap(v.addr, v.size)
 	}
 	all := c.places.heap + c.places.allspans
-	c.takeOutsideHeap(peek.Word(all), peek.Word(all+8)*8)
-	for a := peek.Word(c.places.chunks); a != 0; a = peek.Word(a) {
+	c.takeOutsideHeap(rawmem.Word(all), rawmem.Word(all+8)*8)
+	for a := rawmem.Word(c.places.chunks); a != 0; a = rawmem.Word(a) {
 		c.takeOutsideHeap(a, chunkSize)
 	}
-	c.walkBits(peek.Word(c.places.bitsNext))
-	c.walkBits(peek.Word(c.places.bitsCurrent))
-	c.walkBits(peek.Word(c.places.bitsPrevious))
+	c.walkBits(rawmem.Word(c.places.bitsNext))
+	c.walkBits(rawmem.Word(c.places.bitsCurrent))
+	c.walkBits(rawmem.Word(c.places.bitsPrevious))
 }
 
 // walkSpans takes spans of objects with pointers. Of spans of objects without pointers it takes
@@ -123,14 +123,14 @@ func walk(at uintptr) {
 //go:nocheckptr
 func (c *control) walkSpans() {
 	p := &c.places
-	list, n := peek.Word(p.heap+p.allspans), peek.Word(p.heap+p.allspans+8)
+	list, n := rawmem.Word(p.heap+p.allspans), rawmem.Word(p.heap+p.allspans+8)
 	for i := uintptr(0); i < n; i++ {
-		s := peek.Word(list + 8*i)
-		state := peek.Byte(s + p.spanState)
+		s := rawmem.Word(list + 8*i)
+		state := rawmem.Byte(s + p.spanState)
 		if state != rtlayout.SpanInUse && state != rtlayout.SpanManual {
 			continue
 		}
-		base, size := peek.Word(s+p.spanStart), peek.Word(s+p.spanPages)*rtlayout.PageSize
+		base, size := rawmem.Word(s+p.spanStart), rawmem.Word(s+p.spanPages)*rtlayout.PageSize
 		if c.mode == measure {
 			if base < c.min {
 				c.min = base
@@ -144,7 +144,7 @@ func (c *control) walkSpans() {
 		}
 		switch {
 		case c.marks:
-			if state == rtlayout.SpanInUse && peek.Word(s+p.spanElem) <= rtlayout.MaxHeapBits {
+			if state == rtlayout.SpanInUse && rawmem.Word(s+p.spanElem) <= rtlayout.MaxHeapBits {
 				c.takeOutsideHeap(base+size-rtlayout.InlineMarkBits, rtlayout.InlineMarkBits)
 			}
 			continue
@@ -152,7 +152,7 @@ func (c *control) walkSpans() {
 			if size > poolSpan {
 				continue // walkStacks takes what is in use
 			}
-		case peek.Byte(s+p.spanClass)&1 != 0 && peek.Word(s+p.spanElem) > rtlayout.MaxHeapBits:
+		case rawmem.Byte(s+p.spanClass)&1 != 0 && rawmem.Word(s+p.spanElem) > rtlayout.MaxHeapBits:
 			if size > rtlayout.ArenaSize {
 				c.heap(base+size-rtlayout.PageSize, rtlayout.PageSize)
 			}
@@ -169,15 +169,15 @@ func (c *control) walkSpans() {
 //go:nocheckptr
 func (c *control) walkStacks() {
 	p := &c.places
-	list, n := peek.Word(p.allgs), peek.Word(p.allgs+8)
+	list, n := rawmem.Word(p.allgs), rawmem.Word(p.allgs+8)
 	for i := uintptr(0); i < n; i++ {
-		g := peek.Word(list + 8*i)
-		status := peek.Half(g+p.gStatus) &^ rtlayout.Scanning
+		g := rawmem.Word(list + 8*i)
+		status := rawmem.Half(g+p.gStatus) &^ rtlayout.Scanning
 		if status == rtlayout.Idle || status == rtlayout.Dead || status == rtlayout.DeadExtra {
 			continue
 		}
-		lo, hi, sp := peek.Word(g+p.stackLo), peek.Word(g+p.stackHi), peek.Word(g+p.schedSP)
-		if sys := peek.Word(g + p.syscallSP); sys != 0 {
+		lo, hi, sp := rawmem.Word(g+p.stackLo), rawmem.Word(g+p.stackHi), rawmem.Word(g+p.schedSP)
+		if sys := rawmem.Word(g + p.syscallSP); sys != 0 {
 			sp = sys
 		} else if status == rtlayout.Running {
 			sp = lo
@@ -201,7 +201,7 @@ func (c *control) walkStacks() {
 //go:norace
 //go:nocheckptr
 func (c *control) walkBits(a uintptr) {
-	for ; a != 0; a = peek.Word(a + c.places.bitsArenaNext) {
+	for ; a != 0; a = rawmem.Word(a + c.places.bitsArenaNext) {
 		c.takeOutsideHeap(a, c.places.bitsArenaSize)
 	}
 }

@@ -1,5 +1,6 @@
-// Package gcwatch reports the garbage collections of this process, and how many bytes each found
-// alive.
+// Package gcwatch reports garbage collections, and how many bytes each found alive: those of this
+// process by a finalizer and the runtime's metrics (Watch, Reader), or those of any program by the
+// collector's counters, which it reads in place (Counters). It stops nothing.
 package gcwatch
 
 import (

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/leakgate/leakgate/internal/engine/memory/addrmap"
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
+	"github.com/leakgate/leakgate/internal/engine/memory/objset"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 )
@@ -49,8 +49,8 @@ type Model struct {
 	raceDetector bool
 	waits        waitFields
 	defers       deferFields
-	funcs        addrmap.Map // *Func by entry
-	rtypes       addrmap.Map // *RType, nil where there is no type
+	funcs        objset.AddressMap // *Func by entry
+	rtypes       objset.AddressMap // *RType, nil where there is no type
 
 	mu sync.Mutex // held while functions, types and masks are added
 }

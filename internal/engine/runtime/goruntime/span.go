@@ -36,7 +36,7 @@ type Span struct {
 	bits      []byte // pointer bits of small objects
 	Size      uint64 // of the whole span
 	largeType uint64 // address of the type of a large object
-	Specials  uint64 // address of the list of its specials, see package special
+	Specials  uint64 // address of the list of its specials, see EachSpecial
 }
 
 // loadSpanTable reads the spans in use and their mark bits.

@@ -1,5 +1,6 @@
 // Package gstate reads the runtime's data on goroutines besides their stacks: their state, the
-// reason of their wait, and their profiler labels.
+// reason of their wait, and their profiler labels. It also measures the stack memory that belongs
+// to no living goroutine.
 package gstate
 
 import (

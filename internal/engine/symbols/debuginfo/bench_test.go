@@ -11,8 +11,6 @@ import (
 
 	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/dwarfread"
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/indexcache"
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/program"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/anyfile"
 	"github.com/leakgate/leakgate/internal/require"
@@ -84,7 +82,7 @@ func TestIndexSize(t *testing.T) {
 	assert.Less(t, float64(size)/float64(dwarf), 0.4)
 }
 
-func fileSize(tb testing.TB, p *program.Program) int {
+func fileSize(tb testing.TB, p *symindex.Program) int {
 	tb.Helper()
 	var b bytes.Buffer
 	require.NoError(tb, symindex.New(p).WriteFile(&b))
@@ -95,12 +93,12 @@ func BenchmarkOpenWarm(b *testing.B) {
 	f := progtest.Open(b, goCommand(b))
 	p, err := dwarfread.Read(f)
 	require.NoError(b, err)
-	c, warning := indexcache.Open(b.TempDir())
+	c, warning := symindex.OpenCache(b.TempDir())
 	require.Empty(b, warning)
 	require.NoError(b, c.Store(p.Identity, symindex.New(p)))
 	b.SetBytes(int64(fileSize(b, p)))
 	for b.Loop() {
-		indexcache.Forget() // as in a new process
+		symindex.ForgetLoaded() // as in a new process
 		x, err := c.Load(p.Identity)
 		require.NoError(b, err)
 		x.Free()

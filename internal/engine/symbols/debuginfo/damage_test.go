@@ -8,9 +8,8 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/dwarfread"
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/program"
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/sameprogram"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/twin"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/anyfile"
 	"github.com/leakgate/leakgate/internal/require"
@@ -18,7 +17,7 @@ import (
 )
 
 // reread writes an index file and returns the index read back: a written index has to be readable.
-func reread(tb testing.TB, p *program.Program) *Index {
+func reread(tb testing.TB, p *symindex.Program) *Index {
 	tb.Helper()
 	var b bytes.Buffer
 	require.NoError(tb, symindex.New(p).WriteFile(&b))
@@ -27,7 +26,7 @@ func reread(tb testing.TB, p *program.Program) *Index {
 	return x
 }
 
-func fileOf(b []byte) (*objfile.File, error) { return anyfile.New(bytes.NewReader(b), int64(len(b))) }
+func fileOf(b []byte) (*objfile.File, error) { return anyfile.Read(bytes.NewReader(b), int64(len(b))) }
 
 // TestDamagedProgram is a fixed part of FuzzBuild.
 func TestDamagedProgram(t *testing.T) { checkDamaged(t) }
@@ -61,7 +60,7 @@ func checkDamaged(t *testing.T, env ...string) {
 			if err != nil {
 				continue
 			}
-			_ = sameprogram.Check(whole, damaged)
+			_ = twin.Check(whole, damaged)
 			p, err := dwarfread.Read(damaged)
 			if err != nil {
 				continue
@@ -106,8 +105,8 @@ func FuzzBuild(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_ = sameprogram.Check(whole, damaged)
-		_ = sameprogram.Check(damaged, whole)
+		_ = twin.Check(whole, damaged)
+		_ = twin.Check(damaged, whole)
 		p, err := dwarfread.Read(damaged)
 		if err != nil {
 			return

@@ -3,10 +3,9 @@
 // compact index in the user's cache, and serves later processes from that.
 //
 // It is the entry point to the packages below it: dwarfread reads the debug information of an
-// executable (package objfile) into a program.Program; symindex encodes it as an index and answers
-// queries; indexcache keeps indexes between runs; twin links a program without debug information a
-// second time; sameprogram checks that the twin is the same program; gosource finds declarations in
-// source files.
+// executable (package objfile) into a symindex.Program; symindex encodes it as an index, answers
+// queries, and keeps indexes between runs; twin links a program without debug information a second
+// time, and checks that the twin is the same program.
 package debuginfo
 
 import (
@@ -14,8 +13,6 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/dwarfread"
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/gosource"
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/program"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/twin"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
@@ -24,19 +21,19 @@ import (
 // Types of the index and of its results.
 type (
 	Index    = symindex.Index
-	TypeID   = program.TypeID
-	Type     = program.Type
-	Field    = program.Field
-	Global   = program.Global
-	Func     = program.Func
-	Local    = program.Local
-	Place    = program.Place
-	DictType = program.DictType
-	Capture  = program.Capture
+	TypeID   = symindex.TypeID
+	Type     = symindex.Type
+	Field    = symindex.Field
+	Global   = symindex.Global
+	Func     = symindex.Func
+	Local    = symindex.Local
+	Place    = symindex.Place
+	DictType = symindex.DictType
+	Capture  = symindex.Capture
 )
 
 // ReceiverName is the name of a captured receiver.
-const ReceiverName = program.ReceiverName
+const ReceiverName = symindex.ReceiverName
 
 // Unavailable is the error for debug information that can neither be read nor built. It states the
 // cause in one sentence, and what the user can do.
@@ -72,5 +69,5 @@ func declaration(x *Index, g Global, find func(string) string) (file string, lin
 	if !ok || g.Package == "" || name == "" || strings.Contains(name, ".") {
 		return "", 0
 	}
-	return gosource.Declaration(name, x.SourceFiles(g.Package), find)
+	return findDeclaration(name, x.SourceFiles(g.Package), find)
 }

@@ -13,9 +13,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/memory/headroom"
 	"github.com/leakgate/leakgate/internal/engine/memory/remedy"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/dwarfread"
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/indexcache"
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/program"
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/sameprogram"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/twin"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
@@ -58,7 +55,7 @@ func Open(ctx context.Context, opts Options) (*Index, error) {
 		}
 		defer o.file.Close()
 	}
-	cache, warning := indexcache.Open(opts.CacheDir)
+	cache, warning := symindex.OpenCache(opts.CacheDir)
 	o.cache = cache
 	o.warn(warning)
 	return o.open(ctx)
@@ -91,7 +88,7 @@ func openProgram(path string) (f *objfile.File, err error) {
 type opening struct {
 	file     *objfile.File
 	opts     Options
-	cache    *indexcache.Cache // nil: none
+	cache    *symindex.Cache // nil: none
 	warnings []string
 }
 
@@ -141,7 +138,7 @@ func (o *opening) cached() (*Index, error) {
 			Remedy: remedy.For("mmap", err),
 			Err:    err,
 		}
-	case errors.Is(err, indexcache.ErrUntrusted):
+	case errors.Is(err, symindex.ErrUntrusted):
 		o.warn(fmt.Sprintf("the cached debug information is built again: %v", err))
 	case !errors.Is(err, os.ErrNotExist):
 		o.opts.Logf("the cached debug information is rebuilt: %v", err)
@@ -186,7 +183,7 @@ func (o *opening) fromTwin(ctx context.Context) (*Index, error) {
 }
 
 // readTwin links a twin, checks that it is the same program, and reads its debug information.
-func (o *opening) readTwin(ctx context.Context, link func(context.Context, twin.Request) (*twin.Twin, error)) (*program.Program, error) {
+func (o *opening) readTwin(ctx context.Context, link func(context.Context, twin.Request) (*twin.Twin, error)) (*symindex.Program, error) {
 	t, err := link(ctx, twin.Request{TempDir: o.tempDir(), BuildID: o.file.BuildID})
 	if err != nil {
 		return nil, err
@@ -199,7 +196,7 @@ func (o *opening) readTwin(ctx context.Context, link func(context.Context, twin.
 		return nil, &Unavailable{Cause: "the twin with debug information cannot be read", Err: err}
 	}
 	defer f.Close()
-	if err := sameprogram.Check(o.file, f); err != nil {
+	if err := twin.Check(o.file, f); err != nil {
 		return nil, &Unavailable{
 			Cause: "the test has no debug information, and linking it again gave another program",
 			Remedy: "if its source was changed meanwhile, run go test again; else run it with -ldflags='-s=0 -w=0', " +
@@ -262,7 +259,7 @@ func (o *opening) tempDir() string {
 // finish encodes p as an index, stores it in the cache, and returns the copy read back from the
 // cache, which is outside the Go heap. If it cannot be stored, finish returns the index in the Go
 // heap.
-func (o *opening) finish(p *program.Program, source string) (*Index, error) {
+func (o *opening) finish(p *symindex.Program, source string) (*Index, error) {
 	x := symindex.New(p)
 	if o.cache != nil {
 		err := o.cache.Store(o.file.Identity(), x)

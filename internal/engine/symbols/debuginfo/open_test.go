@@ -14,7 +14,6 @@ import (
 
 	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/dwarfread"
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/indexcache"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/testkit/progtest"
@@ -85,7 +84,7 @@ func TestOpenRepairsCache(t *testing.T) {
 	}
 	for name, b := range damage {
 		t.Run(name, func(t *testing.T) {
-			indexcache.Forget()
+			symindex.ForgetLoaded()
 			require.NoError(t, os.Remove(file))
 			require.NoError(t, os.WriteFile(file, b, 0o600))
 			x, log := openProg(t, cache)
@@ -98,7 +97,7 @@ func TestOpenRepairsCache(t *testing.T) {
 		})
 	}
 	t.Run("of another program", func(t *testing.T) {
-		indexcache.Forget()
+		symindex.ForgetLoaded()
 		f := progtest.Open(t, progtest.Build(t))
 		other, err := dwarfread.Read(f)
 		require.NoError(t, err)
@@ -120,7 +119,7 @@ func TestOneBuildID(t *testing.T) {
 	cache := t.TempDir()
 	for _, source := range []string{"own", "cache"} {
 		for _, flags := range [][]string{{id}, {id, "-gcflags=-N -l"}} {
-			indexcache.Forget()
+			symindex.ForgetLoaded()
 			f := progtest.Open(t, progtest.Build(t, flags...))
 			assert.Equal(t, "redacted", f.BuildID)
 			x, err := Open(t.Context(), Options{File: f, CacheDir: cache, NoTwin: true})
@@ -152,7 +151,7 @@ func TestOpenWithoutUsableCache(t *testing.T) {
 		require.NoError(t, os.Remove(file))
 		// A folder in the file's place stops even the superuser.
 		require.NoError(t, os.MkdirAll(filepath.Join(file, "sub"), 0o777))
-		indexcache.Forget()
+		symindex.ForgetLoaded()
 		x, _ := openProg(t, cache)
 		assert.Equal(t, "own", x.Source())
 		require.Len(t, x.Warnings(), 2)
@@ -175,7 +174,7 @@ func TestOpenConcurrently(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			indexcache.Forget()
+			symindex.ForgetLoaded()
 			x, err := Open(context.Background(), Options{File: progtest.Open(t, path), CacheDir: cache, NoTwin: true})
 			if assert.NoError(t, err) {
 				_, ok := x.GlobalByName("main.root")
@@ -193,7 +192,7 @@ func TestCacheRemembersUse(t *testing.T) {
 	file := indexFile(t, dir)
 	old := time.Now().Add(-2 * time.Hour)
 	require.NoError(t, os.Chtimes(file, old, old))
-	indexcache.Forget()
+	symindex.ForgetLoaded()
 	openProg(t, dir)
 	info, err := os.Stat(file)
 	require.NoError(t, err)

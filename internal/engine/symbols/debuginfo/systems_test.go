@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/sameprogram"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/twin"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/testkit/progtest"
@@ -34,11 +34,11 @@ func TestOtherSystems(t *testing.T) {
 			checkProgClosures(t, x)
 			checkProgPackages(t, x)
 
-			original, twin := progtest.BuildTest(t, env...)
-			stripped, file := progtest.Open(t, original), progtest.Open(t, twin)
+			original, relinked := progtest.BuildTest(t, env...)
+			stripped, file := progtest.Open(t, original), progtest.Open(t, relinked)
 			require.False(t, stripped.HasDWARF(), "go test strips")
-			require.NoError(t, sameprogram.Check(stripped, file))
-			require.ErrorIs(t, sameprogram.Check(stripped, program), sameprogram.ErrDiffers)
+			require.NoError(t, twin.Check(stripped, file))
+			require.ErrorIs(t, twin.Check(stripped, program), twin.ErrDiffers)
 			x, err = Build(file)
 			require.NoError(t, err)
 			assert.Empty(t, x.Warnings())
@@ -49,7 +49,7 @@ func TestOtherSystems(t *testing.T) {
 			require.NoError(t, err)
 			assert.Contains(t, strings.Split(string(text), "\n")[line-1], "root    = &T{")
 
-			raw := readRaw(t, twin)
+			raw := readRaw(t, relinked)
 			checkAddresses(t, x, raw)
 			checkFunctions(t, x, raw)
 			checkDescriptors(t, x, raw)

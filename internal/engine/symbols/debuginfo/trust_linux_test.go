@@ -18,7 +18,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/memory/headroom"
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/indexcache"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/testkit/progtest"
 	"github.com/leakgate/leakgate/internal/wholefile"
@@ -47,13 +47,13 @@ func TestIndexThatOthersCanWrite(t *testing.T) {
 			cache := t.TempDir()
 			openProg(t, cache)
 			c.make(t, indexFile(t, cache))
-			indexcache.Forget()
+			symindex.ForgetLoaded()
 			x, _ := openProg(t, cache)
 			assert.Equal(t, "own", x.Source())
 			require.Len(t, x.Warnings(), 1)
 			assert.Contains(t, x.Warnings()[0], c.want)
 			assert.Contains(t, x.Warnings()[0], "built again")
-			indexcache.Forget()
+			symindex.ForgetLoaded()
 			x, _ = openProg(t, cache)
 			assert.Equal(t, "cache", x.Source(), "the one that was built is trusted")
 			assert.Empty(t, x.Warnings())
@@ -77,7 +77,7 @@ func TestFolderThatOthersCanWrite(t *testing.T) {
 	for mode, trusted := range map[os.FileMode]bool{0o755: true, 0o775: false, 0o757: false, 0o777 | os.ModeSticky: true} {
 		t.Run(mode.String(), func(t *testing.T) {
 			require.NoError(t, os.Chmod(folder, mode))
-			indexcache.Forget()
+			symindex.ForgetLoaded()
 			x, _ := openProg(t, cache)
 			if trusted {
 				assert.Equal(t, "cache", x.Source())
@@ -110,14 +110,14 @@ func TestOtherThingsInTheIndexPlace(t *testing.T) {
 			file := indexFile(t, cache)
 			require.NoError(t, os.Remove(file))
 			require.NoError(t, place(file))
-			indexcache.Forget()
+			symindex.ForgetLoaded()
 			x, _ := openProg(t, cache)
 			assert.Equal(t, "own", x.Source())
 			require.NotEmpty(t, x.Warnings())
 			assert.Contains(t, x.Warnings()[0], "is not a regular file")
 			checkProgTypes(t, x)
 			if len(x.Warnings()) == 1 { // the new index replaced it
-				indexcache.Forget()
+				symindex.ForgetLoaded()
 				x, _ = openProg(t, cache)
 				assert.Equal(t, "cache", x.Source())
 			}
@@ -131,7 +131,7 @@ func TestOtherThingsInTheIndexPlace(t *testing.T) {
 		if err := syscall.Mknod(file, syscall.S_IFCHR|0o600, 1<<8|5); err != nil {
 			t.Skip("devices cannot be made here: ", err)
 		}
-		indexcache.Forget()
+		symindex.ForgetLoaded()
 		x, _ := openProg(t, cache)
 		assert.Equal(t, "own", x.Source())
 	})
@@ -161,7 +161,7 @@ func TestIndexTakenAway(t *testing.T) {
 			openProg(t, cache)
 			built, err := Build(progtest.Open(t, progtest.Build(t)))
 			require.NoError(t, err)
-			indexcache.Forget()
+			symindex.ForgetLoaded()
 			used, _ := openProg(t, cache)
 			require.Equal(t, "cache", used.Source())
 			take(t, indexFile(t, cache))
@@ -174,10 +174,10 @@ func TestIndexTakenAway(t *testing.T) {
 				x, _ := openProg(t, cache)
 				checkProgTypes(t, x)
 				if process == "the same" {
-					indexcache.Forget()
+					symindex.ForgetLoaded()
 				}
 			}
-			indexcache.Forget()
+			symindex.ForgetLoaded()
 			x, _ := openProg(t, cache)
 			assert.Equal(t, "cache", x.Source(), "it was repaired")
 		})
@@ -200,7 +200,7 @@ func child(t *testing.T, what string, env ...string) *exec.Cmd {
 func TestKilledWhileWriting(t *testing.T) {
 	path := os.Getenv("LEAKGATE_TEST_PROGRAM")
 	if os.Getenv("LEAKGATE_TEST_CHILD") != "" {
-		c, warning := indexcache.Open(os.Getenv("LEAKGATE_TEST_CACHE"))
+		c, warning := symindex.OpenCache(os.Getenv("LEAKGATE_TEST_CACHE"))
 		require.Empty(t, warning)
 		x, err := Build(progtest.Open(t, path))
 		require.NoError(t, err)
@@ -225,14 +225,14 @@ func TestKilledWhileWriting(t *testing.T) {
 			ready = ready[:cap(ready)]
 		}
 		for range 5 {
-			indexcache.Forget()
+			symindex.ForgetLoaded()
 			x, log := openProg(t, cache)
 			require.Equal(t, "cache", x.Source(), log)
 		}
 		time.Sleep(time.Duration(round) * 300 * time.Microsecond)
 		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait()
-		indexcache.Forget()
+		symindex.ForgetLoaded()
 		x, log := openProg(t, cache)
 		require.Equal(t, "cache", x.Source(), log)
 		require.Equal(t, built.NumTypes(), x.NumTypes())
@@ -240,7 +240,7 @@ func TestKilledWhileWriting(t *testing.T) {
 	left := filepath.Join(cache, "debuginfo", ".leakgate"+wholefile.TemporaryMark+"99-1")
 	require.NoError(t, os.WriteFile(left, []byte("half"), 0o600))
 	require.NoError(t, os.Remove(indexFile(t, cache)))
-	indexcache.Forget()
+	symindex.ForgetLoaded()
 	openProg(t, cache)
 	temporary, err := filepath.Glob(filepath.Join(cache, "debuginfo", "*"+wholefile.TemporaryMark+"*"))
 	require.NoError(t, err)

@@ -1,5 +1,5 @@
-// Command memory says what is in a core file, for a test to compare with what a debugger says: the bytes of all segments, and the
-// package variables.
+// Command memory says what is in a core file, for a test to compare with what a debugger says: the
+// bytes of all segments, and the package variables.
 package main
 
 import (
@@ -12,10 +12,9 @@ import (
 	"os"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
-	"github.com/leakgate/leakgate/internal/engine/process/corefile"
+	"github.com/leakgate/leakgate/internal/engine/process/elfimage"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
-	"github.com/leakgate/leakgate/internal/engine/symbols/execfile"
-	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/elffile"
+	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
 )
 
 // A Segment is a part of memory.
@@ -33,11 +32,11 @@ type Variable struct {
 }
 
 func main() {
-	exe, err := execfile.Open(os.Args[2])
+	exe, err := elfimage.OpenProgram(os.Args[2])
 	check(err)
-	core, err := corefile.Open(os.Args[1], exe)
+	core, err := elfimage.OpenCore(os.Args[1], exe)
 	check(err)
-	file, err := elffile.Open(os.Args[2])
+	file, err := objfile.OpenELF(os.Args[2])
 	check(err)
 	index, err := debuginfo.Open(context.Background(), debuginfo.Options{File: file, NoTwin: true})
 	check(err)

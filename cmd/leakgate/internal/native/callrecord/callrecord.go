@@ -23,7 +23,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/native/nativecalls"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
-	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/elffile"
 	"github.com/leakgate/leakgate/internal/nativestack"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/wholefile"
@@ -133,7 +132,7 @@ func program(pid int, maps []byte) (*debuginfo.Index, uint64, error) {
 		return nil, 0, err
 	}
 	i := slices.IndexFunc(all, func(m *memorymap.Mapping) bool { return m.File == file })
-	x, err := objfile.Open(file, elffile.New)
+	x, err := objfile.Open(file, objfile.ReadELF)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"reflect"
 
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/program"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
 )
 
@@ -75,7 +75,7 @@ func (p *resolver) readDescriptors(syms []objfile.Symbol) {
 }
 
 // describes reports whether the descriptor at addr could be that of t.
-func (p *resolver) describes(addr uint64, t *program.Type) bool {
+func (p *resolver) describes(addr uint64, t *symindex.Type) bool {
 	b := p.file.At(addr, abiTypeBytes)
 	if b == nil || addr%8 != 0 {
 		return false

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/program"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 )
 
 // DWARF operations that place a variable in its frame, and those that say it is elsewhere (DWARF 5,
@@ -40,7 +40,7 @@ const wholeVariable = -1
 // registers, and expressions of any other shape, have no place. The frame base of Go functions is
 // the canonical frame address (go1.26 cmd/internal/dwarf/dwarf.go, putPrunedScopes), so DW_OP_fbreg
 // counts from there.
-func framePlaces(places []program.Place, expr []byte, low, high uint64) []program.Place {
+func framePlaces(places []symindex.Place, expr []byte, low, high uint64) []symindex.Place {
 	const (
 		nowhere = iota
 		inFrame
@@ -83,7 +83,7 @@ func framePlaces(places []program.Place, expr []byte, low, high uint64) []progra
 			}
 			pieces = true
 			if at == inFrame {
-				places = append(places, program.Place{Low: low, High: high, CFAOffset: cfaOff, VarOffset: varOff, Size: int64(size)})
+				places = append(places, symindex.Place{Low: low, High: high, CFAOffset: cfaOff, VarOffset: varOff, Size: int64(size)})
 			}
 			varOff += int64(size)
 			at = nowhere
@@ -95,7 +95,7 @@ func framePlaces(places []program.Place, expr []byte, low, high uint64) []progra
 		}
 	}
 	if at == inFrame && !pieces {
-		places = append(places, program.Place{Low: low, High: high, CFAOffset: cfaOff, Size: wholeVariable})
+		places = append(places, symindex.Place{Low: low, High: high, CFAOffset: cfaOff, Size: wholeVariable})
 	}
 	return places
 }

@@ -4,30 +4,30 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/program"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 func TestFramePlaces(t *testing.T) {
-	frame := func(off, varOff, size int64) program.Place {
-		return program.Place{Low: 1, High: 2, CFAOffset: off, VarOffset: varOff, Size: size}
+	frame := func(off, varOff, size int64) symindex.Place {
+		return symindex.Place{Low: 1, High: 2, CFAOffset: off, VarOffset: varOff, Size: size}
 	}
 	for name, c := range map[string]struct {
 		expr []byte
-		want []program.Place
+		want []symindex.Place
 	}{
-		"frame base":             {[]byte{opFbreg, 0x70}, []program.Place{frame(-16, 0, wholeVariable)}},
-		"far below":              {[]byte{opFbreg, 0x80, 0x7f}, []program.Place{frame(-128, 0, wholeVariable)}},
-		"frame address":          {[]byte{opCallFrameCFA}, []program.Place{frame(0, 0, wholeVariable)}},
-		"frame address plus":     {[]byte{opCallFrameCFA, opPlusUconst, 24}, []program.Place{frame(24, 0, wholeVariable)}},
-		"frame address constant": {[]byte{opCallFrameCFA, opConsts, 0x78, opPlus}, []program.Place{frame(-8, 0, wholeVariable)}},
-		"short constant":         {[]byte{opCallFrameCFA, opConst1s, 0xf8, opPlus}, []program.Place{frame(-8, 0, wholeVariable)}},
+		"frame base":             {[]byte{opFbreg, 0x70}, []symindex.Place{frame(-16, 0, wholeVariable)}},
+		"far below":              {[]byte{opFbreg, 0x80, 0x7f}, []symindex.Place{frame(-128, 0, wholeVariable)}},
+		"frame address":          {[]byte{opCallFrameCFA}, []symindex.Place{frame(0, 0, wholeVariable)}},
+		"frame address plus":     {[]byte{opCallFrameCFA, opPlusUconst, 24}, []symindex.Place{frame(24, 0, wholeVariable)}},
+		"frame address constant": {[]byte{opCallFrameCFA, opConsts, 0x78, opPlus}, []symindex.Place{frame(-8, 0, wholeVariable)}},
+		"short constant":         {[]byte{opCallFrameCFA, opConst1s, 0xf8, opPlus}, []symindex.Place{frame(-8, 0, wholeVariable)}},
 		"register":               {[]byte{opReg0 + 3}, nil},
 		"register by number":     {[]byte{opRegx, 40}, nil},
 		"address":                {[]byte{opAddr, 1, 2, 3, 4, 5, 6, 7, 8}, nil},
-		"pieces":                 {[]byte{opFbreg, 8, opPiece, 8, opFbreg, 16, opPiece, 8}, []program.Place{frame(8, 0, 8), frame(16, 8, 8)}},
-		"second piece":           {[]byte{opReg0, opPiece, 8, opFbreg, 16, opPiece, 8}, []program.Place{frame(16, 8, 8)}},
-		"optimised-out piece":    {[]byte{opPiece, 8, opFbreg, 16, opPiece, 8}, []program.Place{frame(16, 8, 8)}},
+		"pieces":                 {[]byte{opFbreg, 8, opPiece, 8, opFbreg, 16, opPiece, 8}, []symindex.Place{frame(8, 0, 8), frame(16, 8, 8)}},
+		"second piece":           {[]byte{opReg0, opPiece, 8, opFbreg, 16, opPiece, 8}, []symindex.Place{frame(16, 8, 8)}},
+		"optimised-out piece":    {[]byte{opPiece, 8, opFbreg, 16, opPiece, 8}, []symindex.Place{frame(16, 8, 8)}},
 		"empty":                  {nil, nil},
 		"cut":                    {[]byte{opFbreg}, nil},
 		"cut number":             {[]byte{opFbreg, 0x80}, nil},

@@ -1,8 +1,6 @@
 package dwarfread
 
-import (
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/program"
-)
+import "github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 
 // The data of one compilation unit, before references between units are resolved. Offsets are those
 // of entries in .debug_info and identify types, functions and variables across units.
@@ -81,7 +79,7 @@ type rawLocal struct {
 	inline dieOffset // the abstract function that was inlined, 0 if the function itself declares it
 	typ    dieOffset
 	line   int
-	places []program.Place
+	places []symindex.Place
 }
 
 type rawCapture struct {

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/parallel"
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/program"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
 )
 
@@ -20,7 +20,7 @@ var ErrNoDWARF = errors.New("no debug information in the file")
 // Read reads the debug information of an executable, on all processors: about 15 ms for each MB of
 // a binary's size on two cores. The result refers to the contents of the file's sections, and to
 // nothing else of the file.
-func Read(f *objfile.File) (p *program.Program, err error) {
+func Read(f *objfile.File) (p *symindex.Program, err error) {
 	defer func() {
 		if e := recover(); e != nil {
 			p, err = nil, fmt.Errorf("%w: %v", errDamaged, e)

@@ -5,7 +5,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/program"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
@@ -14,7 +14,7 @@ import (
 // cmd/compile/internal/noder/reader.go, curry). Debug information lists what the wrapper keeps in
 // its frame: a receiver that is held by reference, and more with the race detector or in code that
 // is not optimised.
-func (p *resolver) captureReceivers(dicts map[string][]program.DictType) {
+func (p *resolver) captureReceivers(dicts map[string][]symindex.DictType) {
 	for _, u := range p.units {
 		for i := range u.funcs {
 			raw := &u.funcs[i]
@@ -38,7 +38,7 @@ func (p *resolver) captureReceivers(dicts map[string][]program.DictType) {
 			if last >= 0 && symbol.IsDictionary(p.types[f.Captures[last].Type].Name) {
 				f.Captures = f.Captures[:last]
 			}
-			switch c := (program.Capture{Name: program.ReceiverName, Type: program.TypeID(id), Offset: 8}); {
+			switch c := (symindex.Capture{Name: symindex.ReceiverName, Type: symindex.TypeID(id), Offset: 8}); {
 			case len(f.Captures) > 0 && f.Captures[0].Offset == 8 && f.Captures[0].Type == c.Type:
 				f.Captures[0].Name = c.Name
 			case len(f.Captures) == 0 && p.types[id].Size <= maxByValue:
@@ -53,7 +53,7 @@ func (p *resolver) captureReceivers(dicts map[string][]program.DictType) {
 const maxByValue = 128
 
 // funcAt returns the function with that entry, nil if there is none.
-func (p *resolver) funcAt(entry uint64) *program.Function {
+func (p *resolver) funcAt(entry uint64) *symindex.Function {
 	i := sort.Search(len(p.funcs), func(i int) bool { return p.funcs[i].Entry >= entry })
 	if i == len(p.funcs) || p.funcs[i].Entry != entry {
 		return nil
@@ -63,14 +63,14 @@ func (p *resolver) funcAt(entry uint64) *program.Function {
 
 // wrapped tells of the method of shaped code that a wrapper calls, nothing if several can be it.
 // Either it was inlined, or the code has a call of it.
-func (p *resolver) wrapped(f *program.Function, inlined dieOffset) (receiver, dict string) {
+func (p *resolver) wrapped(f *symindex.Function, inlined dieOffset) (receiver, dict string) {
 	if o := p.origin(inlined); o != nil {
 		if !symbol.IsShaped(o.name) {
 			return "", ""
 		}
 		return methodOf(symbol.Package(o.name), symbol.Unescape(o.name))
 	}
-	var found *program.Function
+	var found *symindex.Function
 	code := p.file.At(f.Entry, f.End-f.Entry)
 	for i := 0; i+5 <= len(code); i++ {
 		distance := p.callDistance(code[i:], i)

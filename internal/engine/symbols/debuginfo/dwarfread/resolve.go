@@ -6,27 +6,27 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/program"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
-// resolver combines the data of all units and of the symbol table into a program.Program.
+// resolver combines the data of all units and of the symbol table into a symindex.Program.
 type resolver struct {
 	file     *objfile.File
 	units    []*rawUnit
 	places   typePlaces
 	origins  []abstract // of all units, sorted by offset
 	files    map[dieOffset]string
-	types    []program.Type // by TypeID; [0] is no type
-	pointers []bool         // by TypeID: values may hold pointers
-	globals  []program.Global
-	funcs    []program.Function // sorted by entry
-	packages []program.Package
+	types    []symindex.Type // by TypeID; [0] is no type
+	pointers []bool          // by TypeID: values may hold pointers
+	globals  []symindex.Global
+	funcs    []symindex.Function // sorted by entry
+	packages []symindex.Package
 	warnings []string
 }
 
-func resolve(f *objfile.File, units []*rawUnit) *program.Program {
+func resolve(f *objfile.File, units []*rawUnit) *symindex.Program {
 	p := &resolver{
 		file:  f,
 		units: units,
@@ -44,7 +44,7 @@ func resolve(f *objfile.File, units []*rawUnit) *program.Program {
 			p.files[fn] = file
 		}
 		if path := symbol.Unescape(u.name); u.pkg != "" && u.pkg != path[strings.LastIndexByte(path, '/')+1:] {
-			p.packages = append(p.packages, program.Package{Path: path, Name: u.pkg})
+			p.packages = append(p.packages, symindex.Package{Path: path, Name: u.pkg})
 		}
 	}
 	if damaged > 1 {
@@ -68,13 +68,13 @@ func resolve(f *objfile.File, units []*rawUnit) *program.Program {
 	if err != nil {
 		p.warnings = append(p.warnings, "the Go version is unknown: "+err.Error())
 	}
-	out := &program.Program{
+	out := &symindex.Program{
 		GoVersion: version, Identity: f.Identity(),
 		Types: p.types[1:], Globals: p.globals, Functions: p.funcs, Packages: p.packages, Warnings: p.warnings,
 	}
 	for _, s := range f.Sections {
 		if s.Flags&objfile.Loaded != 0 {
-			out.Sections = append(out.Sections, program.Section{Name: s.Name, Addr: s.Addr, Size: s.Size})
+			out.Sections = append(out.Sections, symindex.Section{Name: s.Name, Addr: s.Addr, Size: s.Size})
 		}
 	}
 	return out
@@ -107,8 +107,8 @@ func (p *resolver) resolveTypes() {
 		}
 	}
 	p.places.complete()
-	p.types = make([]program.Type, 1, p.places.types+1)
-	all := make([]program.Field, 0, fields)
+	p.types = make([]symindex.Type, 1, p.places.types+1)
+	all := make([]symindex.Field, 0, fields)
 	for _, u := range p.units {
 		rest := u.fields
 		for i := range u.types {
@@ -121,7 +121,7 @@ func (p *resolver) resolveTypes() {
 			first := len(all)
 			for j := range own {
 				f := &own[j]
-				all = append(all, program.Field{
+				all = append(all, symindex.Field{
 					Name:     symbol.Unescape(f.name),
 					Offset:   f.offset,
 					Type:     p.typeID(f.typ),
@@ -129,8 +129,8 @@ func (p *resolver) resolveTypes() {
 				})
 			}
 			kind := reflect.Kind(raw.kind)
-			p.types = append(p.types, program.Type{
-				ID:              program.TypeID(len(p.types)),
+			p.types = append(p.types, symindex.Type{
+				ID:              symindex.TypeID(len(p.types)),
 				Name:            symbol.Unescape(raw.name),
 				Kind:            kind,
 				Size:            raw.size,
@@ -145,7 +145,7 @@ func (p *resolver) resolveTypes() {
 	}
 }
 
-func (p *resolver) typeID(off dieOffset) program.TypeID { return p.places.find(off) }
+func (p *resolver) typeID(off dieOffset) symindex.TypeID { return p.places.find(off) }
 
 // findPointers records for each type whether its values may hold pointers.
 func (p *resolver) findPointers() {
@@ -156,8 +156,8 @@ func (p *resolver) findPointers() {
 		yes
 	)
 	state := make([]uint8, len(p.types))
-	var visit func(id program.TypeID, depth int) bool
-	visit = func(id program.TypeID, depth int) bool {
+	var visit func(id symindex.TypeID, depth int) bool
+	visit = func(id symindex.TypeID, depth int) bool {
 		switch state[id] {
 		case no, visiting: // a type that contains itself by value exists in damaged data only
 			return false
@@ -193,7 +193,7 @@ func (p *resolver) findPointers() {
 	}
 	p.pointers = make([]bool, len(p.types))
 	for id := range p.types {
-		p.pointers[id] = visit(program.TypeID(id), 0)
+		p.pointers[id] = visit(symindex.TypeID(id), 0)
 	}
 }
 
@@ -217,7 +217,7 @@ func (p *resolver) collectGlobals(syms []objfile.Symbol) {
 				continue
 			}
 			known[place{g.addr, name}] = true
-			p.globals = append(p.globals, program.Global{
+			p.globals = append(p.globals, symindex.Global{
 				Name: name, Package: symbol.Package(g.name), Addr: g.addr, Size: p.types[id].Size, Type: id,
 			})
 		}
@@ -230,7 +230,7 @@ func (p *resolver) collectGlobals(syms []objfile.Symbol) {
 		if known[place{s.Addr, name}] {
 			continue
 		}
-		p.globals = append(p.globals, program.Global{Name: name, Package: symbol.Package(s.Name), Addr: s.Addr, Size: int64(s.Size)})
+		p.globals = append(p.globals, symindex.Global{Name: name, Package: symbol.Package(s.Name), Addr: s.Addr, Size: int64(s.Size)})
 	}
 	sort.SliceStable(p.globals, func(i, j int) bool {
 		a, b := &p.globals[i], &p.globals[j]
@@ -249,7 +249,7 @@ func (p *resolver) collectFuncs(syms []objfile.Symbol) {
 		all += len(u.funcs)
 	}
 	const fromAssembly = 1 << 8 // estimated number of functions that only the symbol table has
-	p.funcs = make([]program.Function, 0, all+fromAssembly)
+	p.funcs = make([]symindex.Function, 0, all+fromAssembly)
 	for _, u := range p.units {
 		for i := range u.funcs {
 			p.funcs = append(p.funcs, p.function(&u.funcs[i]))
@@ -266,7 +266,7 @@ func (p *resolver) collectFuncs(syms []objfile.Symbol) {
 		if s.Kind != objfile.Function || s.Size == 0 || s.Addr == 0 || s.Addr+s.Size < s.Addr || covered(s.Addr) {
 			continue
 		}
-		p.funcs = append(p.funcs, program.Function{Func: program.Func{
+		p.funcs = append(p.funcs, symindex.Function{Func: symindex.Func{
 			Name: symbol.Unescape(s.Name), Package: symbol.Package(s.Name), Entry: s.Addr, End: s.Addr + s.Size,
 		}})
 	}
@@ -279,7 +279,7 @@ func (p *resolver) collectFuncs(syms []objfile.Symbol) {
 // literals use the dictionary of the declared function that they stand in (go1.26
 // cmd/compile/internal/noder/reader.go, funcLit).
 func (p *resolver) shareDictionaries() {
-	all := make(map[string][]program.DictType)
+	all := make(map[string][]symindex.DictType)
 	for i := range p.funcs {
 		if f := &p.funcs[i]; len(f.Dict) > 0 {
 			name := declaredName(f.Name)
@@ -312,7 +312,7 @@ func declaredName(name string) string {
 }
 
 // firstOfEach drops functions that have the same entry as the function before them.
-func firstOfEach(sorted []program.Function) []program.Function {
+func firstOfEach(sorted []symindex.Function) []symindex.Function {
 	kept := sorted[:0]
 	for i := range sorted {
 		if i == 0 || sorted[i].Entry != kept[len(kept)-1].Entry {
@@ -322,8 +322,8 @@ func firstOfEach(sorted []program.Function) []program.Function {
 	return kept
 }
 
-func (p *resolver) function(raw *rawFunc) program.Function {
-	f := program.Function{Func: program.Func{Entry: raw.low, End: raw.high, File: raw.file, Line: raw.line}}
+func (p *resolver) function(raw *rawFunc) symindex.Function {
+	f := symindex.Function{Func: symindex.Func{Entry: raw.low, End: raw.high, File: raw.file, Line: raw.line}}
 	name := raw.name
 	if o := p.origin(raw.origin); name == "" && o != nil {
 		name, f.Line = o.name, o.line
@@ -338,7 +338,7 @@ func (p *resolver) function(raw *rawFunc) program.Function {
 	f.Param = p.typeID(raw.param)
 	for _, d := range raw.dict {
 		if id := p.typeID(d.shape); id != 0 && d.index >= 0 {
-			f.Dict = append(f.Dict, program.DictType{Index: uint32(d.index), Shape: id})
+			f.Dict = append(f.Dict, symindex.DictType{Index: uint32(d.index), Shape: id})
 		}
 	}
 	for i := range raw.locals {
@@ -349,30 +349,30 @@ func (p *resolver) function(raw *rawFunc) program.Function {
 	for _, c := range raw.captures {
 		name, id, byRef := p.variable(c.name, p.typeID(c.typ))
 		if name == ".this" {
-			name = program.ReceiverName
+			name = symindex.ReceiverName
 		}
-		f.Captures = append(f.Captures, program.Capture{Name: name, Type: id, Offset: c.offset, ByRef: byRef})
+		f.Captures = append(f.Captures, symindex.Capture{Name: name, Type: id, Offset: c.offset, ByRef: byRef})
 	}
 	sort.SliceStable(f.Captures, func(i, j int) bool { return f.Captures[i].Offset < f.Captures[j].Offset })
 	return f
 }
 
 // local resolves a variable; false if it cannot hold pointers or its abstract variable is missing.
-func (p *resolver) local(raw *rawLocal, file string) (program.Local, bool) {
+func (p *resolver) local(raw *rawLocal, file string) (symindex.Local, bool) {
 	name, typ, line := raw.name, raw.typ, raw.line
 	if raw.origin != 0 {
 		o := p.origin(raw.origin)
 		if o == nil {
-			return program.Local{}, false
+			return symindex.Local{}, false
 		}
 		name, typ, line = o.name, o.typ, o.line
 	}
 	id := p.typeID(typ)
 	if !p.pointers[id] {
-		return program.Local{}, false
+		return symindex.Local{}, false
 	}
 	size := p.types[id].Size
-	l := program.Local{Line: line, File: file, Ranges: raw.places}
+	l := symindex.Local{Line: line, File: file, Ranges: raw.places}
 	l.Name, l.Type, l.Deref = p.variable(name, id)
 	if raw.inline != 0 {
 		l.File = p.files[raw.inline]
@@ -390,7 +390,7 @@ func (p *resolver) local(raw *rawLocal, file string) (program.Local, bool) {
 
 // variable undoes the compiler's naming of variables that moved to the heap: "&x" of type *T is x
 // of type T, by reference.
-func (p *resolver) variable(name string, id program.TypeID) (string, program.TypeID, bool) {
+func (p *resolver) variable(name string, id symindex.TypeID) (string, symindex.TypeID, bool) {
 	if rest, ok := strings.CutPrefix(name, "&"); ok && p.types[id].Kind == reflect.Pointer {
 		return rest, p.types[id].Elem, true
 	}

@@ -1,22 +1,20 @@
 package dwarfread
 
-import (
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/program"
-)
+import "github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 
 // typePlaces finds types by the offsets of their entries in .debug_info. A large program has
 // millions of entries of types, and each is looked up several times. So places is a list sorted by
 // offset, and pages has the index of each page's first entry.
 type typePlaces struct {
 	places []typePlace
-	pages  []uint32       // by page: index in places of its first entry, or of the next one
-	types  program.TypeID // the number of types added
+	pages  []uint32        // by page: index in places of its first entry, or of the next one
+	types  symindex.TypeID // the number of types added
 }
 
 type typePlace struct {
 	off   dieOffset
-	alias dieOffset      // not 0: another name for the type there
-	id    program.TypeID // of the type, if alias is 0
+	alias dieOffset       // not 0: another name for the type there
+	id    symindex.TypeID // of the type, if alias is 0
 }
 
 // pageBits makes pages of 256 bytes, which hold two or three types.
@@ -53,7 +51,7 @@ func (t *typePlaces) complete() {
 
 // find returns the type at an offset, 0 if there is none. It follows aliases, at most 16, since
 // damaged data may have a cycle.
-func (t *typePlaces) find(off dieOffset) program.TypeID {
+func (t *typePlaces) find(off dieOffset) symindex.TypeID {
 	for range 16 {
 		p := t.at(off)
 		if p == nil {

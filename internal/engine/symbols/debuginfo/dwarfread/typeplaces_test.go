@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/program"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 	"github.com/leakgate/leakgate/internal/require"
 )
 
@@ -16,7 +16,7 @@ func TestTypePlaces(t *testing.T) {
 	assert.Zero(t, places.find(0))
 	assert.Zero(t, places.find(12))
 
-	ids, aliases := make(map[dieOffset]program.TypeID), make(map[dieOffset]dieOffset)
+	ids, aliases := make(map[dieOffset]symindex.TypeID), make(map[dieOffset]dieOffset)
 	var offs []dieOffset
 	const n = 3000
 	places.reserve(n)
@@ -34,7 +34,7 @@ func TestTypePlaces(t *testing.T) {
 			alias = off // a cycle
 		}
 		if alias == 0 {
-			ids[off] = program.TypeID(len(ids) + 1)
+			ids[off] = symindex.TypeID(len(ids) + 1)
 		} else {
 			aliases[off] = alias
 		}

@@ -3,7 +3,7 @@ package dwarfread
 import (
 	"cmp"
 
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/program"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 )
 
 // abstractFunc records a function that was inlined somewhere, and its variables. Their
@@ -180,7 +180,7 @@ func paramTypeEntry(e *entry) dieOffset {
 
 // places decodes a variable's location. A single expression holds in the variable's whole scope,
 // the entries of a location list each in their own range.
-func (u *unitReader) places(e *entry, s *scope) []program.Place {
+func (u *unitReader) places(e *entry, s *scope) []symindex.Place {
 	loc := e.find(attrLocation)
 	if loc == nil {
 		return nil
@@ -193,13 +193,13 @@ func (u *unitReader) places(e *entry, s *scope) []program.Place {
 		if s.spans == nil {
 			return framePlaces(nil, loc.data, 0, 0)
 		}
-		var places []program.Place
+		var places []symindex.Place
 		for _, sp := range s.spans {
 			places = framePlaces(places, loc.data, sp.Low, sp.High)
 		}
 		return places
 	case classOffset:
-		var places []program.Place
+		var places []symindex.Place
 		u.lists.locations(int64(loc.num), func(low, high uint64, expr []byte) {
 			if low >= high {
 				return
@@ -217,7 +217,7 @@ func (u *unitReader) places(e *entry, s *scope) []program.Place {
 }
 
 // continues reports whether b is the same place as a, for the program counters right after it.
-func continues(a, b *program.Place) bool {
+func continues(a, b *symindex.Place) bool {
 	return a.High == b.Low && a.CFAOffset == b.CFAOffset && a.VarOffset == b.VarOffset && a.Size == b.Size
 }
 

@@ -3,8 +3,6 @@ package symindex
 import (
 	"encoding/binary"
 	"reflect"
-
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/program"
 )
 
 // encoder lays out an index file.
@@ -43,7 +41,7 @@ func (e *encoder) order(table int, records []ordered) {
 }
 
 // New encodes p as an index in the Go heap.
-func New(p *program.Program) *Index {
+func New(p *Program) *Index {
 	fields, text := 0, 0
 	for i := range p.Types {
 		fields += len(p.Types[i].Fields)
@@ -84,7 +82,7 @@ func New(p *program.Program) *Index {
 //	16  of a map the type of keys, of an array the length, of a struct the first field (8 bytes)
 //	24  address of the descriptor (8 bytes)
 //	32  hash in the descriptor
-func (e *encoder) types(types []program.Type) {
+func (e *encoder) types(types []Type) {
 	fields := 0
 	names := make([]ordered, 0, len(types))
 	var hashes []ordered
@@ -119,7 +117,7 @@ func (e *encoder) types(types []program.Type) {
 	e.order(tableHashes, hashes)
 }
 
-func (e *encoder) fields(fields []program.Field) {
+func (e *encoder) fields(fields []Field) {
 	for i := range fields {
 		f := &fields[i]
 		ref := uint32(f.Type)
@@ -131,7 +129,7 @@ func (e *encoder) fields(fields []program.Field) {
 	}
 }
 
-func (e *encoder) globals(globals []program.Global) {
+func (e *encoder) globals(globals []Global) {
 	names := make([]ordered, len(globals))
 	for i, g := range globals {
 		names[i] = ordered{hash(g.Name), uint32(i)}
@@ -141,7 +139,7 @@ func (e *encoder) globals(globals []program.Global) {
 	e.order(tableGlobalNames, names)
 }
 
-func (e *encoder) function(f *program.Function) {
+func (e *encoder) function(f *Function) {
 	vars := uint32(0)
 	if len(f.Locals)+len(f.Captures)+len(f.Dict) > 0 || f.Param != 0 {
 		vars = uint32(len(e.tables[tableVars])) + 1

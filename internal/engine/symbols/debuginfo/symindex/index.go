@@ -4,8 +4,6 @@ import (
 	"reflect"
 	"sort"
 	"sync/atomic"
-
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/program"
 )
 
 // An Index answers questions about one program. Lookups are safe for concurrent use and cost a
@@ -16,7 +14,7 @@ type Index struct {
 	source string
 	extra  []string // warnings of this opening, in addition to those stored
 
-	globals atomic.Pointer[[]program.Global]
+	globals atomic.Pointer[[]Global]
 }
 
 // Opened returns an index that shares the contents of x and reports the given source (see Source)
@@ -92,7 +90,7 @@ const (
 // of fields, for structs.
 //
 //go:norace
-func (x *Index) Type(id program.TypeID) program.Type {
+func (x *Index) Type(id TypeID) Type {
 	t := x.TypeHead(id)
 	if t.Kind != reflect.Struct {
 		return t
@@ -102,10 +100,10 @@ func (x *Index) Type(id program.TypeID) program.Type {
 	if all := uint64(x.count(tableFields)); n == 0 || first > all || n > all-first {
 		return t
 	}
-	t.Fields = make([]program.Field, n)
+	t.Fields = make([]Field, n)
 	for i := range t.Fields {
 		r := x.record(tableFields, int(first)+i)
-		t.Fields[i] = program.Field{
+		t.Fields[i] = Field{
 			Name:     x.str(u32(r, 0)),
 			Type:     x.knownType(u32(r, 4) &^ fieldEmbedded),
 			Embedded: u32(r, 4)&fieldEmbedded != 0,
@@ -118,12 +116,12 @@ func (x *Index) Type(id program.TypeID) program.Type {
 // TypeHead is Type without the fields: it allocates nothing.
 //
 //go:norace
-func (x *Index) TypeHead(id program.TypeID) program.Type {
+func (x *Index) TypeHead(id TypeID) Type {
 	if id == 0 || int64(id) > int64(x.count(tableTypes)) {
-		return program.Type{}
+		return Type{}
 	}
 	r := x.record(tableTypes, int(id)-1)
-	t := program.Type{
+	t := Type{
 		ID:              id,
 		Name:            x.str(u32(r, typeName)),
 		Kind:            reflect.Kind(r[0] & typeKind),
@@ -144,18 +142,18 @@ func (x *Index) TypeHead(id program.TypeID) program.Type {
 	return t
 }
 
-func (x *Index) knownType(id uint32) program.TypeID {
+func (x *Index) knownType(id uint32) TypeID {
 	if int64(id) > int64(x.count(tableTypes)) {
 		return 0
 	}
-	return program.TypeID(id)
+	return TypeID(id)
 }
 
 // TypeByName finds a type by its name in DWARF, import paths spelled out: "runtime.mheap",
 // "*example.com/app.Session".
-func (x *Index) TypeByName(name string) (program.TypeID, bool) {
+func (x *Index) TypeByName(name string) (TypeID, bool) {
 	i, ok := x.named(tableTypeNames, tableTypes, typeName, name)
-	return program.TypeID(i + 1), ok
+	return TypeID(i + 1), ok
 }
 
 // named returns the index of the first record of table with a name. The table order lists the
@@ -187,10 +185,10 @@ func (x *Index) named(order, table, at int, name string) (int, bool) {
 
 // TypesByHash returns the types whose run-time descriptors have that hash (abi.Type.Hash). Hashes
 // are 32 bits wide, so there may be several; tell them apart by name.
-func (x *Index) TypesByHash(hash uint32) []program.TypeID {
+func (x *Index) TypesByHash(hash uint32) []TypeID {
 	n := x.count(tableHashes)
 	i := sort.Search(n, func(i int) bool { return x.typeHash(u32(x.record(tableHashes, i), 0)) >= hash })
-	var out []program.TypeID
+	var out []TypeID
 	for ; i < n; i++ {
 		id := x.knownType(u32(x.record(tableHashes, i), 0))
 		if id == 0 || x.typeHash(uint32(id)) != hash {
@@ -210,11 +208,11 @@ func (x *Index) typeHash(id uint32) uint32 {
 
 // Globals returns all package variables and named symbols of the data segments, by address. The
 // slice is decoded once and shared: do not change it.
-func (x *Index) Globals() []program.Global {
+func (x *Index) Globals() []Global {
 	if known := x.globals.Load(); known != nil {
 		return *known
 	}
-	globals := make([]program.Global, x.count(tableGlobals))
+	globals := make([]Global, x.count(tableGlobals))
 	for i := range globals {
 		globals[i] = x.global(i)
 	}
@@ -222,9 +220,9 @@ func (x *Index) Globals() []program.Global {
 	return *x.globals.Load()
 }
 
-func (x *Index) global(i int) program.Global {
+func (x *Index) global(i int) Global {
 	r := x.record(tableGlobals, i)
-	return program.Global{
+	return Global{
 		Name:    x.str(u32(r, globalName)),
 		Package: x.str(u32(r, 4)),
 		Type:    x.knownType(u32(r, 8)),
@@ -236,19 +234,19 @@ func (x *Index) global(i int) program.Global {
 }
 
 // GlobalByName finds a package variable or symbol: "example.com/app.sessions".
-func (x *Index) GlobalByName(name string) (program.Global, bool) {
+func (x *Index) GlobalByName(name string) (Global, bool) {
 	i, ok := x.named(tableGlobalNames, tableGlobals, globalName, name)
 	if !ok {
-		return program.Global{}, false
+		return Global{}, false
 	}
 	return x.global(i), true
 }
 
 // FuncByPC finds the function whose code holds pc.
-func (x *Index) FuncByPC(pc uint64) (program.Func, bool) {
+func (x *Index) FuncByPC(pc uint64) (Func, bool) {
 	i, ok := x.funcAt(pc)
 	if !ok {
-		return program.Func{}, false
+		return Func{}, false
 	}
 	return x.fn(i), true
 }
@@ -262,10 +260,10 @@ func (x *Index) funcAt(pc uint64) (int, bool) {
 	return i, pc-u64(r, 0) < uint64(u32(r, 8))
 }
 
-func (x *Index) fn(i int) program.Func {
+func (x *Index) fn(i int) Func {
 	r := x.record(tableFuncs, i)
 	entry := u64(r, 0)
-	return program.Func{
+	return Func{
 		Entry:   entry,
 		End:     entry + uint64(u32(r, 8)),
 		Name:    x.str(u32(r, 12)),

@@ -3,8 +3,6 @@ package symindex
 import (
 	"encoding/binary"
 	"strings"
-
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/program"
 )
 
 // The variables of a function are packed as uvarints, signed ones zigzag:
@@ -23,7 +21,7 @@ import (
 // Locals returns the variables that have a place in the frame of the function at that entry,
 // inlined functions' variables among them. Variables whose type holds no pointers are left out. It
 // decodes them anew with every call.
-func (x *Index) Locals(entry uint64) []program.Local {
+func (x *Index) Locals(entry uint64) []Local {
 	c, ok := x.varsOf(entry)
 	if !ok {
 		return nil
@@ -37,7 +35,7 @@ func (x *Index) Locals(entry uint64) []program.Local {
 //
 // DWARF lists arrays, and structs that the function does not keep in registers, with their address
 // ("&x") or not at all. ByRef may then be wrong.
-func (x *Index) Captures(entry uint64) []program.Capture {
+func (x *Index) Captures(entry uint64) []Capture {
 	if captures := x.methodValue(entry); captures != nil {
 		return captures
 	}
@@ -52,7 +50,7 @@ func (x *Index) Captures(entry uint64) []program.Capture {
 // Signature returns the type of the first parameter of the function at that entry, also if the
 // parameter has no place in the frame, or 0 if there is no parameter. For shaped code it also
 // returns the types in the function's dictionary.
-func (x *Index) Signature(entry uint64) (param program.TypeID, dict []program.DictType) {
+func (x *Index) Signature(entry uint64) (param TypeID, dict []DictType) {
 	c, ok := x.varsOf(entry)
 	if !ok {
 		return 0, nil
@@ -61,7 +59,7 @@ func (x *Index) Signature(entry uint64) (param program.TypeID, dict []program.Di
 	x.captures(c)
 	param = x.typeRef(c)
 	for n := c.uleb(); n > 0; n-- {
-		d := program.DictType{Index: c.uint32(), Shape: x.typeRef(c)}
+		d := DictType{Index: c.uint32(), Shape: x.typeRef(c)}
 		if c.bad {
 			return param, nil
 		}
@@ -70,9 +68,9 @@ func (x *Index) Signature(entry uint64) (param program.TypeID, dict []program.Di
 	return param, dict
 }
 
-func (x *Index) typeRef(c *numbers) program.TypeID {
+func (x *Index) typeRef(c *numbers) TypeID {
 	if v := c.uleb(); v <= uint64(x.count(tableTypes)) {
-		return program.TypeID(v)
+		return TypeID(v)
 	}
 	return 0
 }
@@ -81,7 +79,7 @@ func (x *Index) typeRef(c *numbers) program.TypeID {
 // DWARF lists the receiver by its address or not at all, and it does not list every type *T. The
 // receiver follows the code pointer (go1.26 cmd/compile/internal/typecheck/func.go,
 // MethodValueType).
-func (x *Index) methodValue(entry uint64) []program.Capture {
+func (x *Index) methodValue(entry uint64) []Capture {
 	i, ok := x.funcAt(entry)
 	if !ok {
 		return nil
@@ -106,7 +104,7 @@ func (x *Index) methodValue(entry uint64) []program.Capture {
 	if !ok {
 		return nil
 	}
-	return []program.Capture{{Name: program.ReceiverName, Type: id, Offset: 8, ByRef: byRef}}
+	return []Capture{{Name: ReceiverName, Type: id, Offset: 8, ByRef: byRef}}
 }
 
 func (x *Index) varsOf(entry uint64) (*numbers, bool) {
@@ -123,15 +121,15 @@ func (x *Index) varsOf(entry uint64) (*numbers, bool) {
 }
 
 //go:norace
-func (x *Index) locals(c *numbers, entry uint64) []program.Local {
+func (x *Index) locals(c *numbers, entry uint64) []Local {
 	n := c.count()
 	if n == 0 {
 		return nil
 	}
 	own, _ := x.FuncByPC(entry)
-	out := make([]program.Local, 0, n)
+	out := make([]Local, 0, n)
 	for range n {
-		l := program.Local{Name: x.str(c.uint32())}
+		l := Local{Name: x.str(c.uint32())}
 		l.Type, l.Deref = x.flagged(c)
 		l.Inline, l.File = x.str(c.uint32()), own.File
 		if file := c.uint32(); file > 0 {
@@ -139,9 +137,9 @@ func (x *Index) locals(c *numbers, entry uint64) []program.Local {
 		}
 		l.Line = own.Line + int(int32(c.zigzag()))
 		places, low := c.count(), entry
-		l.Ranges = make([]program.Place, 0, places)
+		l.Ranges = make([]Place, 0, places)
 		for range places {
-			var p program.Place
+			var p Place
 			if from := c.uleb(); from > 0 {
 				low += uint64(unzigzag(from - 1))
 				p.Low, p.High = low, low+c.uleb()
@@ -157,14 +155,14 @@ func (x *Index) locals(c *numbers, entry uint64) []program.Local {
 	return out
 }
 
-func (x *Index) captures(c *numbers) []program.Capture {
+func (x *Index) captures(c *numbers) []Capture {
 	n := c.count()
 	if n == 0 {
 		return nil
 	}
-	out := make([]program.Capture, 0, n)
+	out := make([]Capture, 0, n)
 	for range n {
-		v := program.Capture{Name: x.str(c.uint32())}
+		v := Capture{Name: x.str(c.uint32())}
 		v.Type, v.ByRef = x.flagged(c)
 		v.Offset = c.zigzag()
 		if c.bad {
@@ -175,18 +173,18 @@ func (x *Index) captures(c *numbers) []program.Capture {
 	return out
 }
 
-func (x *Index) flagged(c *numbers) (program.TypeID, bool) {
+func (x *Index) flagged(c *numbers) (TypeID, bool) {
 	v := c.uleb()
 	if v>>1 > uint64(x.count(tableTypes)) {
 		return 0, v&1 != 0
 	}
-	return program.TypeID(v >> 1), v&1 != 0
+	return TypeID(v >> 1), v&1 != 0
 }
 
 func unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
 
 // packVariables appends a function's variables, first parameter and dictionary in packed form.
-func (e *encoder) packVariables(b []byte, f *program.Function) []byte {
+func (e *encoder) packVariables(b []byte, f *Function) []byte {
 	b = packNumbers(b, uint64(len(f.Locals)))
 	for i := range f.Locals {
 		l := &f.Locals[i]
@@ -228,7 +226,7 @@ func packNumbers(b []byte, numbers ...uint64) []byte {
 
 func zigzag(v int64) uint64 { return uint64(v)<<1 ^ uint64(v>>63) }
 
-func flag(id program.TypeID, set bool) uint64 {
+func flag(id TypeID, set bool) uint64 {
 	v := uint64(id) << 1
 	if set {
 		v |= 1

@@ -54,7 +54,7 @@ func runs(pid int, exe string) bool {
 }
 
 // originalOf returns the executable of a process if another executable is a copy of it, else "". It
-// goes by their sizes: what is linked for a wrong program is refused (package sameprogram).
+// goes by their sizes: what is linked for a wrong program is refused (Check).
 func originalOf(exe string, pid int) string {
 	path, err := os.Readlink(filepath.Join(procDir(pid), "exe"))
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 // The roles of this binary in TestFindGoTest: it stands for the go command, which runs the test's
 // binary, or for the test's binary, which prints the result of findGoTest.
 const (
-	role    = "TWIN_ROLE"
-	goRole  = "go"
-	binRole = "binary"
-	binary  = "TWIN_BINARY"
+	role      = "TWIN_ROLE"
+	goRole    = "go"
+	binRole   = "binary"
+	binaryVar = "TWIN_BINARY"
 )
 
 type found struct {
@@ -28,7 +28,7 @@ type found struct {
 func init() {
 	switch os.Getenv(role) {
 	case goRole:
-		cmd := exec.Command(os.Getenv(binary))
+		cmd := exec.Command(os.Getenv(binaryVar))
 		cmd.Env = append(os.Environ(), role+"="+binRole)
 		cmd.Dir, cmd.Stdout = os.TempDir(), os.Stdout
 		if cmd.Run() != nil {
@@ -52,7 +52,7 @@ func TestFindGoTest(t *testing.T) {
 	require.NoError(t, os.WriteFile(tool, text, 0o700))
 	args := []string{"test", "-ldflags=-X a.b=c d", "-tags", `with "quotes"`, "./..."}
 	cmd := exec.Command(tool, args...)
-	cmd.Env = append(os.Environ(), role+"="+goRole, binary+"="+self)
+	cmd.Env = append(os.Environ(), role+"="+goRole, binaryVar+"="+self)
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	require.NoError(t, err)

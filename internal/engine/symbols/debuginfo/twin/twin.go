@@ -6,8 +6,8 @@
 // did; Build has go test -c do it, which loads packages first and takes more processor time, but
 // needs only the source.
 //
-// This package does not check the result: the caller compares the two programs before it uses the
-// twin.
+// Neither checks the result. Check compares the two executables, before the caller uses the twin:
+// the addresses in the debug information of one must be right for the other.
 package twin
 
 import (

@@ -1,4 +1,5 @@
-// Package anyfile reads executables in all supported formats.
+// Package anyfile reads executables in all supported formats. A test binary on Linux does not link
+// it.
 package anyfile
 
 import (
@@ -6,18 +7,15 @@ import (
 	"io"
 
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
-	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/elffile"
-	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/machofile"
-	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/pefile"
 )
 
 // Open opens an executable.
-func Open(path string) (*objfile.File, error) { return objfile.Open(path, New) }
+func Open(path string) (*objfile.File, error) { return objfile.Open(path, Read) }
 
-// New is an objfile.Reader.
-func New(r io.ReaderAt, size int64) (*objfile.File, error) {
+// Read is an objfile.Reader of all supported formats.
+func Read(r io.ReaderAt, size int64) (*objfile.File, error) {
 	var errs []error
-	for _, read := range []objfile.Reader{elffile.New, pefile.New, machofile.New} {
+	for _, read := range []objfile.Reader{objfile.ReadELF, ReadPE, ReadMachO} {
 		f, err := read(r, size)
 		if err == nil {
 			return f, nil

@@ -2,9 +2,9 @@
 
 package native
 
-import "github.com/leakgate/leakgate/internal/engine/symbols/objfile/elffile"
+import "github.com/leakgate/leakgate/internal/engine/symbols/objfile"
 
 // Format is the name of this system's executable format.
 const Format = "64-bit ELF"
 
-var read = elffile.New
+var read = objfile.ReadELF

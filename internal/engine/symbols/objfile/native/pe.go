@@ -2,9 +2,9 @@
 
 package native
 
-import "github.com/leakgate/leakgate/internal/engine/symbols/objfile/pefile"
+import "github.com/leakgate/leakgate/internal/engine/symbols/objfile/anyfile"
 
 // Format is the name of this system's executable format.
 const Format = "64-bit PE"
 
-var read = pefile.New
+var read = anyfile.ReadPE

@@ -1,0 +1,72 @@
+package objset
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"unsafe"
+)
+
+// An AddressMap maps addresses to pointers; nil is a valid value, for an address with nothing to
+// know. Get takes no lock and may run at any time; calls of Add and Len must not overlap. Address 0
+// is no key. All values of a map are pointers to one type; type parameters would express that, but
+// each instantiation adds 10 KB to every test binary.
+type AddressMap struct {
+	slots atomic.Pointer[[]slot] // a power of two of them, at most half in use
+	used  int
+}
+
+// slot is free while its address is 0. Its value is stored before its address.
+type slot struct {
+	addr  uint64
+	value unsafe.Pointer
+}
+
+// Get returns the value of an address; ok is false if the address was not added.
+func (m *AddressMap) Get(addr uint64) (value unsafe.Pointer, ok bool) {
+	if slots := m.slots.Load(); slots != nil && addr != 0 {
+		if s := findSlot(*slots, addr); atomic.LoadUint64(&s.addr) == addr {
+			return atomic.LoadPointer(&s.value), true
+		}
+	}
+	return nil, false
+}
+
+// Len returns the number of addresses. It must not run concurrently with Add.
+func (m *AddressMap) Len() int { return m.used }
+
+// Add sets the value of an address, which must not be 0 and not be in the map.
+func (m *AddressMap) Add(addr uint64, value unsafe.Pointer) {
+	slots := m.slots.Load()
+	if slots == nil || 2*m.used >= len(*slots) {
+		old := slots
+		grown := make([]slot, max(64, 4*m.used))
+		slots = &grown
+		if old != nil {
+			for _, s := range *old {
+				if s.addr != 0 {
+					*findSlot(grown, s.addr) = s
+				}
+			}
+		}
+		m.slots.Store(slots)
+	}
+	s := findSlot(*slots, addr)
+	atomic.StorePointer(&s.value, value)
+	atomic.StoreUint64(&s.addr, addr)
+	m.used++
+}
+
+// findSlot returns the slot of an address, or the free slot where the address would be.
+//
+//go:norace
+func findSlot(slots []slot, addr uint64) *slot {
+	mask := uint64(len(slots) - 1)
+	i := addr * 0x9e3779b97f4a7c15 >> (64 - bits.Len64(mask))
+	for {
+		s := &slots[i&mask]
+		if a := atomic.LoadUint64(&s.addr); a == addr || a == 0 {
+			return s
+		}
+		i++
+	}
+}

@@ -1,0 +1,95 @@
+package gcwatch
+
+import "github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
+
+// Counters are the addresses of the counters of the collector in a process (go1.26 and go1.27
+// runtime/mgc.go, mgcpacer.go, mstats.go).
+type Counters struct {
+	number        uint64 // memstats.numgc: number of collections that have ended
+	marked        uint64 // gcController.heapMarked: bytes that the last collection found alive
+	sweep         uint64 // mheap_.sweepgen: 2 more with each collection
+	begun         uint64 // work.cycles: number of collections that have begun
+	starting      uint64 // work.startSema: 0 while a collection is about to begin
+	before, after uint64 // work.heap0, heap1: the heap when marking began, and when it ended
+}
+
+// FindCounters finds the counters by debug information.
+func FindCounters(l *rtlayout.Lookup) (*Counters, error) {
+	const work, workType = "runtime.work", "runtime.workType"
+	at := func(variable, typ, field string) uint64 { return l.Variable(variable).Addr + l.Offset(typ, field) }
+	c := &Counters{
+		number:   at("runtime.memstats", "runtime.mstats", "numgc"),
+		marked:   at("runtime.gcController", "runtime.gcControllerState", "heapMarked"),
+		sweep:    at("runtime.mheap_", "runtime.mheap", "sweepgen"),
+		begun:    at(work, workType, "cycles"),
+		starting: at(work, workType, "startSema"),
+		before:   at(work, workType, "heap0"),
+		after:    at(work, workType, "heap1"),
+	}
+	return c, l.Err()
+}
+
+// A Memory reads a word of 4 or 8 bytes.
+type Memory interface {
+	Word(addr uint64, size int) (uint64, error)
+}
+
+// A Marking is what the counters say of a garbage collection.
+type Marking struct {
+	Number uint32 // number of collections that have ended in the process, from 1; it restarts after 2^32
+	// Marked is how many bytes the mark phase found alive, by size class, including all objects
+	// that were allocated while it marked, garbage or not. Before the first collection it is the
+	// runtime's initial value.
+	Marked int64
+	// Allocated is how many bytes were allocated while it marked, apart from memory that processors
+	// had taken from the heap and not used yet. It is -1 if it is unknown, because the next
+	// collection has begun.
+	Allocated int64
+}
+
+// Last returns the collection that ended last, in some eight reads. It allocates nothing. If the
+// world is stopped at this moment for the end of a collection, Last may return that collection's
+// size with the number of the one before. Errors are those of the memory.
+func (c *Counters) Last(m Memory) (Marking, error) {
+	r := words{m: m}
+	for {
+		last := Marking{Number: uint32(r.word(c.number, 4)), Marked: int64(r.word(c.marked, 8)), Allocated: -1}
+		before, after := int64(r.word(c.before, 8)), int64(r.word(c.after, 8))
+		if r.word(c.starting, 4) != 0 && uint32(r.word(c.begun, 4)) == last.Number && after >= before {
+			last.Allocated = after - before
+		}
+		if r.err != nil || uint32(r.word(c.number, 4)) == last.Number {
+			return last, r.err
+		}
+	}
+}
+
+// Least is how many bytes were alive without the objects that were allocated while the collection
+// marked; it is Marked if that is unknown.
+func (c Marking) Least() (bytes int64, known bool) {
+	if c.Allocated < 0 {
+		return c.Marked, false
+	}
+	return max(0, c.Marked-c.Allocated), true
+}
+
+// Swept is how many collections have ended, modulo 2^31, as goruntime.Model.Cycles counts them.
+func (c *Counters) Swept(m Memory) (uint32, error) {
+	generation, err := m.Word(c.sweep, 4)
+	return uint32(generation) / 2, err
+}
+
+// words reads words and keeps the first error.
+type words struct {
+	m   Memory
+	err error
+}
+
+func (r *words) word(addr uint64, size int) uint64 {
+	if r.err != nil {
+		return 0
+	}
+	var v uint64
+	v, r.err = r.m.Word(addr, size)
+	return v
+}

@@ -1,9 +1,0 @@
-package elffile
-
-import "testing"
-
-func FuzzNote(f *testing.F) {
-	f.Add([]byte("\x04\x00\x00\x00\x02\x00\x00\x00\x04\x00\x00\x00Go\x00\x00id\x00\x00"))
-	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\x04\x00\x00\x00Go\x00\x00"))
-	f.Fuzz(func(_ *testing.T, b []byte) { NoteBuildID(b) })
-}
