@@ -185,21 +185,15 @@ var layers = []struct {
 	{"github.com/leakgate/leakgate", nil},                                           // the sources, for -auto
 	{"cmd/leakgate/internal/auto/repeat", []string{"internal/envvar", "leakcheck"}}, // linked into tests
 	{"cmd/leakgate/internal/auto/repeat/seeds", nil},                                // linked into tests
-	{"cmd/leakgate/internal/auto/plan", nil},
 	{"cmd/leakgate/internal/auto/workspace", []string{
-		"cmd/leakgate/internal/auto/plan", "cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/auto/repeat/seeds", "cmd/leakgate/internal/auto/tick", "cmd/leakgate/internal/gotest", "internal/envvar", "internal/filelock", "internal/wholefile",
+		"cmd/leakgate/internal/auto/source", "cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/auto/repeat/seeds", "cmd/leakgate/internal/gotest", "internal/envvar", "internal/filelock", "internal/wholefile",
 	}},
 	{"cmd/leakgate/internal/auto/drive", []string{
 		"cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/gotest", "internal/envvar", "internal/verdict",
 	}},
-	{"cmd/leakgate/internal/auto/suppress", nil},
-	{"cmd/leakgate/internal/auto/tick", nil},
 	{"cmd/leakgate/internal/auto/source", []string{"internal/symbol"}},
-	{"cmd/leakgate/internal/auto/leftover", nil},
-	{"cmd/leakgate/internal/auto/judge", []string{"internal/symbol", "internal/verdict"}},
 	{"cmd/leakgate/internal/auto/finding", []string{
-		"cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/judge", "cmd/leakgate/internal/auto/repeat",
-		"cmd/leakgate/internal/auto/suppress", "golden", "internal/textfmt", "internal/verdict",
+		"cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/repeat", "golden", "internal/symbol", "internal/textfmt", "internal/verdict",
 	}},
 	{"cmd/leakgate/internal/pproffile", []string{"internal/wholefile"}},
 	{"cmd/leakgate/internal/artifacts", []string{"cmd/leakgate/internal/pproffile", "internal/filelock", "internal/symbol", "internal/verdict", "internal/wholefile"}},
@@ -227,17 +221,14 @@ var layers = []struct {
 	{"cmd/leakgate/internal/cli", []string{"internal/editdistance", "internal/wholefile"}},
 	{"cmd/leakgate/internal/comparand", []string{"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome", "cmd/leakgate/internal/pproffile"}},
 	{"cmd/leakgate/internal/comparand/comparandtest", nil}, // for tests only
-	{"cmd/leakgate/internal/allocsite", []string{"internal/alloccode"}},
 	{"cmd/leakgate/internal/allocrun", []string{
-		"cmd/leakgate/internal/allocsite", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/pproffile", "internal/alloccode", "internal/alloctrace", "internal/symbol", "internal/textfmt",
+		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/pproffile", "internal/alloccode", "internal/alloctrace",
+		"internal/symbol", "internal/textfmt",
 	}},
-	{"cmd/leakgate/internal/sametests", nil},
-	{"cmd/leakgate/internal/alloccompare", []string{"cmd/leakgate/internal/allocrun", "cmd/leakgate/internal/compare", "internal/textfmt"}},
 	{"cmd/leakgate/internal/command/alloc", []string{
-		"cmd/leakgate/internal/alloccompare", "cmd/leakgate/internal/allocrun", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli",
-		"cmd/leakgate/internal/compare", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/formats", "cmd/leakgate/internal/gotest",
-		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "cmd/leakgate/internal/revision", "cmd/leakgate/internal/sametests",
-		"internal/symbol", "internal/textfmt", "internal/verdict",
+		"cmd/leakgate/internal/allocrun", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare",
+		"cmd/leakgate/internal/discover", "cmd/leakgate/internal/formats", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome",
+		"cmd/leakgate/internal/present", "cmd/leakgate/internal/revision", "internal/symbol", "internal/textfmt", "internal/verdict",
 	}},
 	{"cmd/leakgate/internal/command/diff", []string{
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/comparand", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/outcome",
@@ -290,12 +281,11 @@ var layers = []struct {
 	}},
 	{"cmd/leakgate/internal/command/runtests", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/finding",
-		"cmd/leakgate/internal/auto/judge", "cmd/leakgate/internal/auto/leftover", "cmd/leakgate/internal/auto/plan",
-		"cmd/leakgate/internal/auto/source", "cmd/leakgate/internal/auto/suppress", "cmd/leakgate/internal/auto/workspace",
-		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/formats",
-		"cmd/leakgate/internal/goldens", "cmd/leakgate/internal/goldenset", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/isolate",
-		"cmd/leakgate/internal/native/shim", "cmd/leakgate/internal/outcome", "cmd/leakgate/internal/page", "cmd/leakgate/internal/present",
-		"cmd/leakgate/internal/revision", "golden", "internal/envvar", "internal/symbol", "internal/textfmt", "internal/verdict",
+		"cmd/leakgate/internal/auto/source", "cmd/leakgate/internal/auto/workspace", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare",
+		"cmd/leakgate/internal/discover", "cmd/leakgate/internal/formats", "cmd/leakgate/internal/goldens", "cmd/leakgate/internal/goldenset",
+		"cmd/leakgate/internal/gotest", "cmd/leakgate/internal/isolate", "cmd/leakgate/internal/native/shim", "cmd/leakgate/internal/outcome",
+		"cmd/leakgate/internal/page", "cmd/leakgate/internal/present", "cmd/leakgate/internal/revision", "golden", "internal/envvar",
+		"internal/symbol", "internal/textfmt", "internal/verdict",
 	}},
 	{"cmd/leakgate/internal/command/vet", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/goldens", "cmd/leakgate/leakvet"}},
 	{"cmd/leakgate/internal/command/view", []string{

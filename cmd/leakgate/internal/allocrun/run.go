@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocsite"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/pproffile"
@@ -175,7 +174,7 @@ func (r *Result) addProfile(data []byte, b *testBinary, own func(pkg string) boo
 	if err := keepAllocations(p); err != nil {
 		return err
 	}
-	program, err := allocsite.Open(b.path)
+	program, err := openProgram(b.path)
 	if err != nil {
 		program = nil // code that is not known has no types
 	}

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/plan"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/source"
 	"github.com/leakgate/leakgate/internal/filelock"
 )
 
@@ -31,7 +31,7 @@ type Config struct {
 	Dir       string   // where the go command runs
 	Env       []string // of the user
 	GOVERSION string   // of the toolchain that Dir's module selects
-	Packages  []*plan.Package
+	Packages  []*source.Package
 }
 
 // Open makes a workspace of the modules of packages. Close removes it.
@@ -84,7 +84,7 @@ func (w *Workspace) write(cfg Config, library string) error {
 	if err := user.read(cfg.Dir, cfg.Env); err != nil {
 		return err
 	}
-	s := source{goVersion: "1.24.0"}
+	s := workFile{goVersion: "1.24.0"}
 	if user.GOWORK != "" && user.GOWORK != "off" {
 		if err := s.readWork(user.GOWORK, cfg); err != nil {
 			return err

@@ -1,5 +1,7 @@
 // Package alloc is the command that says what tests and benchmarks allocate, by Go type and by
-// line.
+// line. With -base it compares that with another revision, by type and by function, and judges what
+// grew. It measures both revisions with the tests that are the same in both alone, since a test that
+// does more allocates more.
 package alloc
 
 import (
@@ -18,7 +20,6 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/alloccompare"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocrun"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
@@ -105,8 +106,8 @@ func Parse(args []string) (*Options, error) {
 		return nil, fmt.Errorf("-allow %v: it is 0 or more, in percent", o.allow)
 	case o.base == "":
 		return o, nil
-	case o.runs < alloccompare.MinRuns:
-		return nil, fmt.Errorf("-count %d: with fewer than %d runs of each revision no figure that varies can be told from one that grew", o.runs, alloccompare.MinRuns)
+	case o.runs < minRuns:
+		return nil, fmt.Errorf("-count %d: with fewer than %d runs of each revision no figure that varies can be told from one that grew", o.runs, minRuns)
 	case o.output != "":
 		return nil, errors.New("-base and -o: there would be two profiles; write each revision's without -base, and compare them with leakgate diff")
 	}

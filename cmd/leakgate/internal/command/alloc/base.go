@@ -10,12 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/alloccompare"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocrun"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/revision"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/sametests"
 )
 
 // A comparison is what a package allocates here and at the base.
@@ -27,14 +25,14 @@ type comparison struct {
 	build     string   // output of the go command if the tests here do not build
 	failed    *allocrun.Result
 	unknown   *unknown
-	rows      []*alloccompare.Row
-	functions []*alloccompare.Function // nil unless a row is broken
+	rows      []*typeRow
+	functions []*function // nil unless a row is broken
 }
 
 // unknown says why a package could not be judged.
 type unknown struct{ cause, remedy string }
 
-func (c *comparison) broken() (rows []*alloccompare.Row) {
+func (c *comparison) broken() (rows []*typeRow) {
 	for _, r := range c.rows {
 		if r.Broken {
 			rows = append(rows, r)
@@ -134,7 +132,7 @@ func (b *baseRun) compare(ctx context.Context, found *comparison) error {
 		found.nothing = "not in " + b.revision.String()
 		return nil
 	}
-	same, different, err := sametests.Compare(p.Dir, before.Dir)
+	same, different, err := compareTests(p.Dir, before.Dir)
 	if err != nil {
 		found.unknown = &unknown{err.Error(), "it has to parse at both revisions"}
 		return nil
@@ -183,7 +181,7 @@ func (b *baseRun) measure(ctx context.Context, found *comparison, binaries [2]*a
 			runs[side] = append(runs[side], r)
 		}
 	}
-	found.rows = alloccompare.Types(runs[0], runs[1], b.o.allow)
+	found.rows = typeRows(runs[0], runs[1], b.o.allow)
 	if len(found.broken()) == 0 {
 		return nil
 	}
@@ -198,7 +196,7 @@ func (b *baseRun) measure(ctx context.Context, found *comparison, binaries [2]*a
 		}
 		lines[side] = r
 	}
-	found.functions = alloccompare.Functions(lines[0], lines[1])
+	found.functions = changedFunctions(lines[0], lines[1])
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package alloccompare
+package alloc
 
 import (
 	"cmp"
@@ -16,12 +16,12 @@ const (
 	leastBytes   = 1 << 10
 )
 
-// All is the name of the row that sums a package.
-const All = "all types"
+// allTypes is the name of the row that sums a package.
+const allTypes = "all types"
 
-// A Row is what tests allocate of one type, or of all types, at both revisions.
-type Row struct {
-	Name    string // as allocrun has it, or All
+// A typeRow is what tests allocate of one type, or of all types, at both revisions.
+type typeRow struct {
+	Name    string // as allocrun has it, or allTypes
 	Package string // import path, if the type has a name
 	Objects compare.Change
 	Bytes   compare.Change
@@ -31,12 +31,12 @@ type Row struct {
 	Text                 string // of a broken row: what grew, by how much, and how sure that is
 }
 
-// Types compares the runs of two revisions, as many of each. It returns the row All, then one row
+// typeRows compares the runs of two revisions, as many of each. It returns the row allTypes, then one row
 // for each type, the largest growth first. Runs are by allocrun.Binary.Types. A row is broken if
 // its objects or its bytes grew by more than percent. No type is broken if all allocations together
 // grew neither in objects nor in bytes: one type instead of another is no regression.
-func Types(olds, news []*allocrun.Result, percent float64) []*Row {
-	g := &gathering{of: make(map[[2]string]*Row)}
+func typeRows(olds, news []*allocrun.Result, percent float64) []*typeRow {
+	g := &gathering{of: make(map[[2]string]*typeRow)}
 	for i, r := range olds {
 		g.add(r, i, len(olds), func(c *compare.Change) *compare.Series { return &c.Old })
 	}
@@ -49,9 +49,9 @@ func Types(olds, news []*allocrun.Result, percent float64) []*Row {
 	varying := g.varying()
 	more := g.more(varying)
 	for _, row := range g.rows {
-		g.judge(row, percent, varying, more || row.Name == All)
+		g.judge(row, percent, varying, more || row.Name == allTypes)
 	}
-	slices.SortStableFunc(g.rows[1:], func(a, b *Row) int {
+	slices.SortStableFunc(g.rows[1:], func(a, b *typeRow) int {
 		return cmp.Or(cmp.Compare(b.Objects.Delta(), a.Objects.Delta()), cmp.Compare(b.Bytes.Delta(), a.Bytes.Delta()), cmp.Compare(a.Name, b.Name))
 	})
 	return g.rows
@@ -59,15 +59,15 @@ func Types(olds, news []*allocrun.Result, percent float64) []*Row {
 
 // A gathering collects the rows of all runs.
 type gathering struct {
-	of      map[[2]string]*Row
-	rows    []*Row
+	of      map[[2]string]*typeRow
+	rows    []*typeRow
 	unsized int64 // objects of uncertain size, in the run that has most of them
 }
 
-func (g *gathering) row(name, pkg string) *Row {
+func (g *gathering) row(name, pkg string) *typeRow {
 	key := [2]string{name, pkg}
 	if g.of[key] == nil {
-		g.of[key] = &Row{Name: name, Package: pkg}
+		g.of[key] = &typeRow{Name: name, Package: pkg}
 		g.rows = append(g.rows, g.of[key])
 	}
 	return g.of[key]
@@ -76,7 +76,7 @@ func (g *gathering) row(name, pkg string) *Row {
 // add adds the nth of a number of runs of one revision.
 func (g *gathering) add(r *allocrun.Result, nth, runs int, side func(*compare.Change) *compare.Series) {
 	g.unsized = max(g.unsized, r.UnsizedObjects)
-	add := func(row *Row, objects, bytes int64) {
+	add := func(row *typeRow, objects, bytes int64) {
 		for _, n := range []struct {
 			to    *compare.Change
 			count int64
@@ -88,7 +88,7 @@ func (g *gathering) add(r *allocrun.Result, nth, runs int, side func(*compare.Ch
 			(*s)[nth] += n.count
 		}
 	}
-	all := g.row(All, "")
+	all := g.row(allTypes, "")
 	for _, t := range r.Types {
 		if t.Records {
 			continue // the runtime reuses its own records at its discretion
@@ -111,10 +111,10 @@ func padded(c compare.Change, olds, news int) compare.Change {
 
 // figures returns the objects and bytes of a row. An object of uncertain size may belong to a
 // neighbouring row, a T to that of []T; the row of all types has it in any case.
-func (g *gathering) figures(row *Row) (objects, bytes figure) {
+func (g *gathering) figures(row *typeRow) (objects, bytes figure) {
 	size := row.Bytes.New.Median() / max(row.Objects.New.Median(), 1)
 	objects, bytes = figure{Change: row.Objects}, figure{row.Bytes, g.unsized * size}
-	if row.Name != All {
+	if row.Name != allTypes {
 		objects.noise = g.unsized
 	}
 	return objects, bytes
@@ -145,7 +145,7 @@ func (g *gathering) more(varying int) bool {
 }
 
 // judge sets the limits of row, and whether it is broken: never if relevant is false.
-func (g *gathering) judge(row *Row, percent float64, varying int, relevant bool) {
+func (g *gathering) judge(row *typeRow, percent float64, varying int, relevant bool) {
 	objects, bytes := g.figures(row)
 	row.MaxObjects, row.MaxBytes = objects.limit(percent, leastObjects), bytes.limit(percent, leastBytes)
 	switch {
@@ -161,7 +161,7 @@ func (g *gathering) judge(row *Row, percent float64, varying int, relevant bool)
 
 // Note says how sure it is that a row changed: p of benchstat's test and the number of runs; "" if
 // the runs do not vary.
-func (r *Row) Note() string {
+func (r *typeRow) Note() string {
 	f := figure{Change: r.Objects}
 	if !f.varies() {
 		return ""

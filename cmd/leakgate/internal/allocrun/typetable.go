@@ -1,4 +1,4 @@
-package allocsite
+package allocrun
 
 import (
 	"debug/elf"
@@ -7,21 +7,21 @@ import (
 	"github.com/leakgate/leakgate/internal/alloccode"
 )
 
-// ReadTypes finds the type descriptors (go1.26, go1.27: cmd/link/internal/ld/data.go).
-func ReadTypes(f *elf.File, symbols map[string]elf.Symbol) (*alloccode.Types, error) {
+// readTypes finds the type descriptors (go1.26, go1.27: cmd/link/internal/ld/data.go).
+func readTypes(f *elf.File, symbols map[string]elf.Symbol) (*alloccode.Types, error) {
 	start, end := symbols["runtime.types"].Value, symbols["runtime.etypes"].Value
 	if start == 0 || end <= start || end-start > 1<<30 {
 		return nil, errors.New("the test binary has no table of types: this Go version is not known to leakgate alloc")
 	}
-	data := ReadMemory(f, start, end-start)
+	data := readMemory(f, start, end-start)
 	if data == nil {
 		return nil, errors.New("the test binary's table of types cannot be read")
 	}
 	return alloccode.NewTypes(start, data), nil
 }
 
-// ReadMemory returns the file's content for an address range of the program, or nil.
-func ReadMemory(f *elf.File, address, size uint64) []byte {
+// readMemory returns the file's content for an address range of the program, or nil.
+func readMemory(f *elf.File, address, size uint64) []byte {
 	for _, s := range f.Sections {
 		if s.Type == elf.SHT_PROGBITS && s.Flags&elf.SHF_ALLOC != 0 && address >= s.Addr && address+size <= s.Addr+s.Size {
 			data := make([]byte, size)

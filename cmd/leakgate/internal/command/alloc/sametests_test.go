@@ -1,4 +1,4 @@
-package sametests
+package alloc
 
 import (
 	"os"
@@ -60,7 +60,7 @@ func TestCompare(t *testing.T) {
 		{"TestMain", map[string]string{"a_test.go": before, "b_test.go": "package shop\n\nfunc TestMain(m *testing.M) {}\n", "testdata/x": "1"}, all},
 		{"none", nil, all},
 	} {
-		same, different, err := Compare(folder(t, base), folder(t, c.files))
+		same, different, err := compareTests(folder(t, base), folder(t, c.files))
 		require.NoError(t, err, c.name)
 		assert.Equal(t, c.different, different, c.name)
 		assert.Len(t, same, len(all)-len(without(c.different, "FuzzNew")), c.name)
@@ -85,10 +85,10 @@ func TestChangedDeclarations(t *testing.T) {
 	} {
 		changed := strings.Replace(before, text, c.to, 1)
 		require.NotEqual(t, before, changed)
-		_, different, err := Compare(folder(t, map[string]string{"a_test.go": before}), folder(t, map[string]string{"a_test.go": changed}))
+		_, different, err := compareTests(folder(t, map[string]string{"a_test.go": before}), folder(t, map[string]string{"a_test.go": changed}))
 		require.NoError(t, err)
 		assert.Equal(t, []string{c.test}, different)
 	}
-	_, _, err := Compare(folder(t, map[string]string{"a_test.go": "package"}), t.TempDir())
+	_, _, err := compareTests(folder(t, map[string]string{"a_test.go": "package"}), t.TempDir())
 	assert.ErrorContains(t, err, "a test file: ")
 }

@@ -1,10 +1,4 @@
-// Package suppress reads the file that says what leakgate run -auto is not to report, and why.
-//
-// Each line has a pattern, white space, and a reason. Empty lines and those that begin with "#" are
-// skipped. A pattern is written as for leakcheck.Ignore: a path from a root, or a goroutine's
-// function, with all below; "*" is any run of characters without "/", "**" and "..." any run, "[*]"
-// stands for itself; the first elements of an import path may be left out.
-package suppress
+package finding
 
 import (
 	"errors"
@@ -17,16 +11,22 @@ import (
 	"sync"
 )
 
-// FileName is the file's name, in the folder where leakgate runs.
-const FileName = "leakgate.ignore"
+// SuppressionsFile is the file's name, in the folder where leakgate runs.
+const SuppressionsFile = "leakgate.ignore"
 
-// A List is the content of the file. It may be used by several goroutines.
-type List struct {
+// Suppressions are the content of the file that says what leakgate run -auto is not to report, and
+// why. They may be used by several goroutines.
+//
+// Each line has a pattern, white space, and a reason. Empty lines and those that begin with "#" are
+// skipped. A pattern is written as for leakcheck.Ignore: a path from a root, or a goroutine's
+// function, with all below; "*" is any run of characters without "/", "**" and "..." any run, "[*]"
+// stands for itself; the first elements of an import path may be left out.
+type Suppressions struct {
 	mu    sync.Mutex
-	lines []line
+	lines []suppression
 }
 
-type line struct {
+type suppression struct {
 	number  int
 	pattern string
 	reason  string
@@ -34,20 +34,21 @@ type line struct {
 	used    bool
 }
 
-// Load reads the file in a folder. Without a file the list is empty. A syntax error names the line.
-func Load(dir string) (*List, error) {
-	data, err := os.ReadFile(filepath.Join(dir, FileName))
+// LoadSuppressions reads the file in a folder. Without a file the list is empty. A syntax error
+// names the line.
+func LoadSuppressions(dir string) (*Suppressions, error) {
+	data, err := os.ReadFile(filepath.Join(dir, SuppressionsFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return &List{}, nil
+		return &Suppressions{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return parse(string(data))
+	return parseSuppressions(string(data))
 }
 
-func parse(text string) (*List, error) {
-	l := &List{}
+func parseSuppressions(text string) (*Suppressions, error) {
+	l := &Suppressions{}
 	number := 0
 	for s := range strings.Lines(text) {
 		number++
@@ -57,19 +58,19 @@ func parse(text string) (*List, error) {
 		}
 		end := strings.IndexAny(s, " \t")
 		if end < 0 {
-			return nil, fmt.Errorf("%s:%d: %s has no reason: write why after the pattern", FileName, number, s)
+			return nil, fmt.Errorf("%s:%d: %s has no reason: write why after the pattern", SuppressionsFile, number, s)
 		}
-		match, err := compile(s[:end])
+		match, err := compilePattern(s[:end])
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", FileName, number, err)
+			return nil, fmt.Errorf("%s:%d: %w", SuppressionsFile, number, err)
 		}
-		l.lines = append(l.lines, line{number, s[:end], strings.TrimSpace(s[end:]), match, false})
+		l.lines = append(l.lines, suppression{number, s[:end], strings.TrimSpace(s[end:]), match, false})
 	}
 	return l, nil
 }
 
-// compile makes a regular expression of a pattern.
-func compile(pattern string) (*regexp.Regexp, error) {
+// compilePattern makes a regular expression of a pattern.
+func compilePattern(pattern string) (*regexp.Regexp, error) {
 	var b strings.Builder
 	b.WriteString(`^(?:.*/)?`)
 	for rest := pattern; rest != ""; {
@@ -104,7 +105,7 @@ func compile(pattern string) (*regexp.Regexp, error) {
 
 // Match returns the reason of the first line whose pattern matches one of names, and whether there
 // is such a line.
-func (l *List) Match(names ...string) (reason string, ok bool) {
+func (l *Suppressions) Match(names ...string) (reason string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range l.lines {
@@ -119,7 +120,7 @@ func (l *List) Match(names ...string) (reason string, ok bool) {
 }
 
 // Patterns returns all patterns.
-func (l *List) Patterns() []string {
+func (l *Suppressions) Patterns() []string {
 	var all []string
 	for i := range l.lines {
 		all = append(all, l.lines[i].pattern)
@@ -128,13 +129,13 @@ func (l *List) Patterns() []string {
 }
 
 // Stale returns the patterns that have matched nothing, each with its file and line.
-func (l *List) Stale() []string {
+func (l *Suppressions) Stale() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var stale []string
 	for _, s := range l.lines {
 		if !s.used {
-			stale = append(stale, fmt.Sprintf("%s:%d: %s", FileName, s.number, s.pattern))
+			stale = append(stale, fmt.Sprintf("%s:%d: %s", SuppressionsFile, s.number, s.pattern))
 		}
 	}
 	return stale

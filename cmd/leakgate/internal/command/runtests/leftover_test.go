@@ -1,4 +1,4 @@
-package leftover
+package runtests
 
 import (
 	"os"
@@ -19,7 +19,7 @@ func TestMove(t *testing.T) {
 		}
 	}
 	write("a.go", "a_test.go", "testdata/in", "sub/b.go", "out/old", ".git/x")
-	f := Look(dir, filepath.Join(dir, "out"))
+	f := lookAt(dir, filepath.Join(dir, "out"))
 	write("tmp/deep/new", "testdata/new", "sub/new", "out/new", ".git/new")
 	moved := f.Move(to)
 	slices.Sort(moved)

@@ -1,4 +1,4 @@
-package allocsite
+package allocrun
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 // An executable is the file of a program. It is an alloccode.Source.
 type executable struct {
 	segments []segment
-	symbols  []symbol // of functions and dictionaries, by address
+	symbols  []functionSymbol // of functions and dictionaries, by address
 }
 
 type segment struct {
@@ -23,7 +23,7 @@ type segment struct {
 	data    []byte
 }
 
-type symbol struct {
+type functionSymbol struct {
 	address, size uint64
 	name          string
 }
@@ -32,14 +32,14 @@ type symbol struct {
 const dictionary = "..dict."
 
 // A Program is a Go executable file. It is not safe for concurrent use.
-type Program struct {
+type program struct {
 	code *alloccode.Program
 	file *executable
 }
 
 // At returns what a stack allocates, with the type arguments of generic types in its name; false if
 // it cannot be told. The parameters are those of alloccode's At.
-func (p *Program) At(stack []uint64, size int64, classes []int64) (a alloccode.Allocated, ok bool) {
+func (p *program) At(stack []uint64, size int64, classes []int64) (a alloccode.Allocated, ok bool) {
 	a, ok = p.code.At(stack, size, classes)
 	if ok {
 		a.Name = p.code.Instantiated(a, stack, p.file.dictionaryAt)
@@ -47,9 +47,9 @@ func (p *Program) At(stack []uint64, size int64, classes []int64) (a alloccode.A
 	return a, ok
 }
 
-// Open reads an executable that is loaded at the addresses in its file, so not a
+// openProgram reads an executable that is loaded at the addresses in its file, so not a
 // position-independent one.
-func Open(path string) (*Program, error) {
+func openProgram(path string) (*program, error) {
 	f, err := elf.Open(path)
 	if err != nil {
 		return nil, err
@@ -77,11 +77,11 @@ func Open(path string) (*Program, error) {
 	for _, s := range symbols {
 		byName[s.Name] = s
 		if elf.ST_TYPE(s.Info) == elf.STT_FUNC || strings.Contains(s.Name, dictionary) {
-			e.symbols = append(e.symbols, symbol{s.Value, s.Size, s.Name})
+			e.symbols = append(e.symbols, functionSymbol{s.Value, s.Size, s.Name})
 		}
 	}
-	slices.SortFunc(e.symbols, func(a, b symbol) int { return cmp.Compare(a.address, b.address) })
-	types, err := ReadTypes(f, byName)
+	slices.SortFunc(e.symbols, func(a, b functionSymbol) int { return cmp.Compare(a.address, b.address) })
+	types, err := readTypes(f, byName)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func Open(path string) (*Program, error) {
 	default:
 		return nil, fmt.Errorf("code for %v is not known", f.Machine)
 	}
-	return &Program{alloccode.New(machine, e, types), e}, nil
+	return &program{alloccode.New(machine, e, types), e}, nil
 }
 
 // memory returns the file's content for an address range, or nil.
@@ -116,13 +116,13 @@ func (e *executable) Word(address uint64) (uint64, bool) {
 }
 
 // symbolAt returns the symbol of the function or dictionary that an address lies in.
-func (e *executable) symbolAt(address uint64) symbol {
-	i, found := slices.BinarySearchFunc(e.symbols, address, func(s symbol, a uint64) int { return cmp.Compare(s.address, a) })
+func (e *executable) symbolAt(address uint64) functionSymbol {
+	i, found := slices.BinarySearchFunc(e.symbols, address, func(s functionSymbol, a uint64) int { return cmp.Compare(s.address, a) })
 	if !found {
 		i--
 	}
 	if i < 0 || address >= e.symbols[i].address+e.symbols[i].size {
-		return symbol{}
+		return functionSymbol{}
 	}
 	return e.symbols[i]
 }

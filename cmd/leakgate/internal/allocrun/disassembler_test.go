@@ -1,4 +1,4 @@
-package allocsite
+package allocrun
 
 import (
 	"debug/elf"

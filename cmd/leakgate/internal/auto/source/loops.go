@@ -1,7 +1,4 @@
-// Package tick instruments benchmarks: it adds a call at the head of each loop that does the
-// measured work. The benchmark can then be held there, one iteration at a time. That shows what a
-// client or server keeps that lives as long as the benchmark.
-package tick
+package source
 
 import (
 	"fmt"
@@ -15,6 +12,9 @@ import (
 // over b.N, range b.N or b.Loop(), where b is a *testing.B, and of pkg.TickParallel(pb) in loops
 // over pb.Next(), where pb is a *testing.PB; nil if there is no such loop. Calls and the import are
 // added to existing lines, so that no line moves.
+//
+// The benchmark can then be held there, one iteration at a time. That shows what a client or server
+// keeps that lives as long as the benchmark.
 func Loops(name string, source []byte, pkg string) ([]byte, error) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, source, parser.SkipObjectResolution)

@@ -1,6 +1,4 @@
-// Package sametests tells which tests of a package are the same in two folders, by their source:
-// two revisions are measured with these alone, since a test that does more allocates more.
-package sametests
+package alloc
 
 import (
 	"bytes"
@@ -20,7 +18,7 @@ import (
 	"unicode/utf8"
 )
 
-// Compare returns the names of the tests, benchmarks, examples and fuzz tests in the files
+// compareTests returns the names of the tests, benchmarks, examples and fuzz tests in the files
 // *_test.go of two folders: those that are the same in both, and those that are in one alone or
 // differ.
 //
@@ -28,7 +26,7 @@ import (
 // mentions by name, directly or through other declarations; TestMain, functions init and variables
 // _; and, if any of these mentions testdata, the files in the folder testdata. Comments and
 // formatting do not count. Other files that tests read, and packages of helpers, are not compared.
-func Compare(a, b string) (same, different []string, err error) {
+func compareTests(a, b string) (same, different []string, err error) {
 	first, err := digests(a)
 	if err != nil {
 		return nil, nil, err

@@ -1,4 +1,4 @@
-package alloccompare
+package alloc
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ func runs(of map[string][]int64) (list []*allocrun.Result) {
 func same(n int64) []int64 { return []int64{n, n, n, n, n, n} }
 
 // broken returns the texts of the broken rows, by name.
-func broken(rows []*Row) map[string]string {
+func broken(rows []*typeRow) map[string]string {
 	found := make(map[string]string)
 	for _, r := range rows {
 		if r.Broken {
@@ -51,8 +51,8 @@ func TestTypes(t *testing.T) {
 			"T": "1,000 → 1,100 objects (+10.0 %, n=6), at most 1,050 allowed",
 		}},
 		"in all": {types{"T": same(1000)}, types{"T": same(2000)}, map[string]string{
-			"T": "1,000 → 2,000 objects (+100.0 %, n=6), at most 1,050 allowed",
-			All: "1,000 → 2,000 objects (+100.0 %, n=6), at most 1,050 allowed",
+			"T":      "1,000 → 2,000 objects (+100.0 %, n=6), at most 1,050 allowed",
+			allTypes: "1,000 → 2,000 objects (+100.0 %, n=6), at most 1,050 allowed",
 		}},
 		"new": {types{"U": same(5000)}, types{"U": same(5000), "T": same(100)}, map[string]string{
 			"T": "0 → 100 objects (new, n=6), at most 10 allowed",
@@ -69,7 +69,7 @@ func TestTypes(t *testing.T) {
 		},
 		"records of the runtime": {types{"T": same(1000), "records": same(10)}, types{"T": same(1000), "records": same(900)}, nil},
 	} {
-		found := broken(Types(runs(c.old), runs(c.new), 5))
+		found := broken(typeRows(runs(c.old), runs(c.new), 5))
 		if c.broken == nil {
 			c.broken = map[string]string{}
 		}
@@ -80,9 +80,9 @@ func TestTypes(t *testing.T) {
 // An object of uncertain size may be one T or an array of them.
 func TestUnsizedObjectsAreNoGrowth(t *testing.T) {
 	olds, news := runs(map[string][]int64{"T": same(1000), "[]T": same(1000)}), runs(map[string][]int64{"T": same(800), "[]T": same(1200)})
-	assert.NotEmpty(t, broken(Types(olds, runs(map[string][]int64{"T": same(1000), "[]T": same(1200)}), 5)))
+	assert.NotEmpty(t, broken(typeRows(olds, runs(map[string][]int64{"T": same(1000), "[]T": same(1200)}), 5)))
 	news[3].UnsizedObjects = 200
-	assert.Empty(t, broken(Types(olds, news, 5)))
+	assert.Empty(t, broken(typeRows(olds, news, 5)))
 }
 
 // Two revisions that allocate alike are not told apart, although no two runs are equal.
@@ -100,7 +100,7 @@ func TestNoiseIsNoGrowth(t *testing.T) {
 	}
 	alarms := 0
 	for range 100 {
-		if len(broken(Types(runs(draw()), runs(draw()), 0))) > 0 {
+		if len(broken(typeRows(runs(draw()), runs(draw()), 0))) > 0 {
 			alarms++
 		}
 	}
@@ -113,7 +113,7 @@ func TestFunctions(t *testing.T) {
 	}
 	before := &allocrun.Result{Sites: []*allocrun.Site{site("f", "a.go", 3, 10), site("g", "a.go", 9, 5)}}
 	after := &allocrun.Result{Sites: []*allocrun.Site{site("f", "a.go", 5, 20), site("f", "a.go", 4, 10), site("h", "b.go", 1, 1)}}
-	found := Functions(before, after)
+	found := changedFunctions(before, after)
 	assert.Len(t, found, 3)
 	assert.Equal(t, "f", found[0].Name)
 	assert.Equal(t, int64(20), found[0].Objects.Delta())

@@ -1,4 +1,4 @@
-package alloccompare
+package alloc
 
 import (
 	"cmp"
@@ -10,7 +10,7 @@ import (
 
 // A Function is what a function of the module under test allocates at both revisions, in one run of
 // each, including what functions of other modules allocate for it.
-type Function struct {
+type function struct {
 	Name    string
 	Objects compare.Change
 	Bytes   compare.Change
@@ -19,16 +19,16 @@ type Function struct {
 	Line int64
 }
 
-// Functions compares one run of each revision by function, the largest growth first; lines move
+// changedFunctions compares one run of each revision by function, the largest growth first; lines move
 // from one revision to the next. Runs are by allocrun.Binary.Run.
-func Functions(before, after *allocrun.Result) []*Function {
-	of := make(map[string]*Function)
-	var all []*Function
+func changedFunctions(before, after *allocrun.Result) []*function {
+	of := make(map[string]*function)
+	var all []*function
 	add := func(sites []*allocrun.Site, side func(*compare.Change) *compare.Series) {
 		for _, s := range sites {
 			f := of[s.Func]
 			if f == nil {
-				f = &Function{
+				f = &function{
 					Name:    s.Func,
 					Objects: compare.Change{Old: compare.Series{0}, New: compare.Series{0}},
 					Bytes:   compare.Change{Old: compare.Series{0}, New: compare.Series{0}},
@@ -47,7 +47,7 @@ func Functions(before, after *allocrun.Result) []*Function {
 			f.File, f.Line = s.File, s.Line
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *Function) int {
+	slices.SortStableFunc(all, func(a, b *function) int {
 		return cmp.Or(cmp.Compare(b.Objects.Delta(), a.Objects.Delta()), cmp.Compare(b.Bytes.Delta(), a.Bytes.Delta()), cmp.Compare(a.Name, b.Name))
 	})
 	return all

@@ -1,4 +1,4 @@
-package alloccompare
+package alloc
 
 import (
 	"fmt"
@@ -41,7 +41,7 @@ func benchmarkUnits(b *testing.B) {
 	}
 	leakcheck.ReportAllocs(
 		b, op, leakcheck.Type[*session](), leakcheck.Type[[]session](), leakcheck.Type[*pair[string, map[string][]int]](),
-		leakcheck.Type[map[string]func(int) error](), leakcheck.Type[*struct{ A, B *int }](), leakcheck.TypeNamed("alloccompare.sess*"),
+		leakcheck.Type[map[string]func(int) error](), leakcheck.Type[*struct{ A, B *int }](), leakcheck.TypeNamed("alloc.sess*"),
 	)
 	leakcheck.ReportRetained(b)
 	for b.Loop() {
@@ -73,17 +73,17 @@ func TestBenchstatReadsTheUnits(t *testing.T) {
 		assert.InDelta(t, want, got, 0.01, unit)
 	}
 	for unit, want := range map[string]float64{
-		"alloccompare.session-allocs/op": 1, "[]alloccompare.session-allocs/op": 1,
-		"alloccompare.pair[string,map[string][]int]-allocs/op": 1,
+		"alloc.session-allocs/op": 1, "[]alloc.session-allocs/op": 1,
+		"alloc.pair[string,map[string][]int]-allocs/op": 1,
 		"map[string]func(int)error-allocs/op":                  1,
-		"alloccompare.sess*-allocs/op":                         1,
+		"alloc.sess*-allocs/op":                         1,
 	} {
 		got, ok := found[0].Value(unit)
 		assert.True(t, ok, "%s in %s", unit, text)
 		assert.InDelta(t, want, got, 0.01, unit)
 	}
 	// A filter and a projection of benchstat's take units by these names.
-	filter, err := benchproc.NewFilter(`.unit:"alloccompare.session-allocs/op"`)
+	filter, err := benchproc.NewFilter(`.unit:"alloc.session-allocs/op"`)
 	require.NoError(t, err)
 	match, err := filter.Match(found[0])
 	require.NoError(t, err)

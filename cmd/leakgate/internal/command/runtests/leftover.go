@@ -1,6 +1,4 @@
-// Package leftover finds files that tests left in the folder of their package because they were
-// ended before they could remove them.
-package leftover
+package runtests
 
 import (
 	"io/fs"
@@ -12,23 +10,24 @@ import (
 // maxEntries is the most entries in a folder for which the new ones are found.
 const maxEntries = 20000
 
-// A Folder records the contents of a package's folder before its tests ran.
-type Folder struct {
+// A packageFolder records the contents of a package's folder before its tests ran. It finds the
+// files that tests left there because they were ended before they could remove them.
+type packageFolder struct {
 	dir    string
 	except []string
 	before map[string]bool // nil: too many entries
 }
 
-// Look lists a folder with everything below it, but for other packages. It leaves out the folders
+// lookAt lists a folder with everything below it, but for other packages. It leaves out the folders
 // in except, full paths, to which others write.
-func Look(dir string, except ...string) *Folder {
-	f := &Folder{dir: dir, except: except}
+func lookAt(dir string, except ...string) *packageFolder {
+	f := &packageFolder{dir: dir, except: except}
 	f.before = f.list(nil)
 	return f
 }
 
-// list returns the entries by path. It does not descend into folders that known, if not nil, lacks.
-func (f *Folder) list(known map[string]bool) map[string]bool {
+// entries returns the entries by path. It does not descend into folders that known, if not nil, lacks.
+func (f *packageFolder) list(known map[string]bool) map[string]bool {
 	found := make(map[string]bool)
 	err := filepath.WalkDir(f.dir, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || name == f.dir {
@@ -71,7 +70,7 @@ func isPackage(dir string) bool {
 
 // Move moves new entries to another folder, and returns their paths relative to the package's
 // folder. An entry that cannot be moved stays, and is not returned.
-func (f *Folder) Move(to string) []string {
+func (f *packageFolder) Move(to string) []string {
 	if f.before == nil {
 		return nil
 	}

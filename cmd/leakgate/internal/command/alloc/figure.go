@@ -1,4 +1,4 @@
-package alloccompare
+package alloc
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/compare"
 )
 
-// MinRuns is the number of runs of each revision that are needed to tell growth from variation:
+// minRuns is the number of runs of each revision that are needed to tell growth from variation:
 // with fewer, no two samples differ at benchstat's level of 5 %.
-const MinRuns = 4
+const minRuns = 4
 
 // A figure is a number of objects or bytes, as each run counted it.
 type figure struct {

@@ -1,6 +1,4 @@
-// Package plan says which functions of packages leakgate run -auto may repeat: tests, examples and
-// fuzz tests with their seeds, as package testing would run them, and benchmarks.
-package plan
+package source
 
 import (
 	"bytes"

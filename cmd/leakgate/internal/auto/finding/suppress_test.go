@@ -1,4 +1,4 @@
-package suppress
+package finding
 
 import (
 	"testing"
@@ -24,7 +24,7 @@ func TestMatch(t *testing.T) {
 		{"app.m[*]", "example.com/app.m[*].x", true},
 		{"app.m[*]", "example.com/app.mx", false},
 	} {
-		l, err := parse(tt.pattern + "\ta reason")
+		l, err := parseSuppressions(tt.pattern + "\ta reason")
 		require.NoError(t, err)
 		reason, ok := l.Match(tt.name)
 		require.Equal(t, tt.want, ok, "%s of %s", tt.pattern, tt.name)
@@ -32,20 +32,20 @@ func TestMatch(t *testing.T) {
 			require.Equal(t, "a reason", reason)
 			require.Empty(t, l.Stale())
 		} else {
-			require.Equal(t, []string{FileName + ":1: " + tt.pattern}, l.Stale())
+			require.Equal(t, []string{SuppressionsFile + ":1: " + tt.pattern}, l.Stale())
 		}
 	}
 }
 
 func TestParse(t *testing.T) {
-	l, err := parse("# what tests fill\n\n  a.b  registry of handlers \n")
+	l, err := parseSuppressions("# what tests fill\n\n  a.b  registry of handlers \n")
 	require.NoError(t, err)
 	reason, ok := l.Match("x", "a.b")
 	require.True(t, ok)
 	require.Equal(t, "registry of handlers", reason)
-	_, err = parse("\na.b\n")
+	_, err = parseSuppressions("\na.b\n")
 	require.EqualError(t, err, "leakgate.ignore:2: a.b has no reason: write why after the pattern")
-	l, err = Load(t.TempDir())
+	l, err = LoadSuppressions(t.TempDir())
 	require.NoError(t, err)
 	require.Empty(t, l.Stale())
 }

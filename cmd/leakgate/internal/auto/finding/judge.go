@@ -1,7 +1,4 @@
-// Package judge classifies growth in repeated tests by the code that keeps it. Tests leave things
-// behind on purpose, and so does the standard library; users switch off a gate that calls those
-// leaks.
-package judge
+package finding
 
 import (
 	"cmp"
@@ -12,7 +9,8 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// A Class says whose code keeps what grows.
+// A Class says whose code keeps what grows. Tests leave things behind on purpose, and so does the
+// standard library; users switch off a gate that calls those leaks.
 type Class string
 
 // The classes.
