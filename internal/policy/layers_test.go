@@ -195,66 +195,56 @@ var layers = []struct {
 	{"cmd/leakgate/internal/auto/finding", []string{
 		"cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/repeat", "golden", "internal/symbol", "internal/textfmt", "internal/verdict",
 	}},
-	{"cmd/leakgate/internal/pproffile", []string{"internal/wholefile"}},
-	{"cmd/leakgate/internal/artifacts", []string{"cmd/leakgate/internal/pproffile", "internal/filelock", "internal/symbol", "internal/verdict", "internal/wholefile"}},
-	{"cmd/leakgate/internal/discover", nil},
-	{"cmd/leakgate/internal/goldens", []string{"golden", "internal/verdict", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/outcome"}},
-	{"cmd/leakgate/internal/goldenset", []string{"golden"}},
+	{"cmd/leakgate/internal/artifacts", []string{"cmd/leakgate/internal/cli", "internal/filelock", "internal/symbol", "internal/verdict", "internal/wholefile"}},
+	{"cmd/leakgate/internal/goldens", []string{"golden", "internal/verdict", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/gotest", []string{"internal/winjob"}},
-	{"cmd/leakgate/internal/manual", nil},
 	{"cmd/leakgate/internal/revision", nil},
-	{"cmd/leakgate/internal/flamegraph", nil},
-	{"cmd/leakgate/internal/selftest", []string{
-		"cmd/leakgate/internal/auto/workspace", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/selftest/program", "internal/envvar", "internal/textfmt",
-	}},
-	{"cmd/leakgate/internal/selftest/program", nil},
-	{"cmd/leakgate/internal/stackfile", []string{"stackprof", "internal/functable"}},
+	{"cmd/leakgate/internal/command/doctor/program", nil},
 	{"cmd/leakgate/internal/isolate", []string{"cmd/leakgate/internal/gotest", "internal/envvar", "internal/filelock"}},
 	{"cmd/leakgate/internal/outcome", []string{"internal/verdict", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/gotest"}},
 	{"cmd/leakgate/internal/compare", []string{"internal/verdict", "cmd/leakgate/internal/outcome"}},
-	{"cmd/leakgate/internal/present", []string{"internal/textfmt", "internal/verdict", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome"}},
-	{"cmd/leakgate/internal/formats", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "internal/verdict"}},
+	{"cmd/leakgate/internal/present", []string{
+		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome",
+		"internal/textfmt", "internal/verdict",
+	}},
 	{"cmd/leakgate/internal/page", []string{"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "internal/nodename", "refscan", "internal/symbol", "internal/verdict", "internal/wholefile", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/leakvet", []string{"golden", "internal/editdistance", "cmd/leakgate/internal/goldens"}},
 	{"cmd/leakgate/leakvet/golangcilint", []string{"cmd/leakgate/leakvet"}},
 	// what sub-commands have in common, and sub-commands that need nothing of a run
 	{"cmd/leakgate/internal/cli", []string{"internal/editdistance", "internal/wholefile"}},
-	{"cmd/leakgate/internal/comparand", []string{"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/outcome", "cmd/leakgate/internal/pproffile"}},
-	{"cmd/leakgate/internal/comparand/comparandtest", nil}, // for tests only
 	{"cmd/leakgate/internal/allocrun", []string{
-		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/pproffile", "internal/alloccode", "internal/alloctrace",
+		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "internal/alloccode", "internal/alloctrace",
 		"internal/symbol", "internal/textfmt",
 	}},
 	{"cmd/leakgate/internal/command/alloc", []string{
 		"cmd/leakgate/internal/allocrun", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare",
-		"cmd/leakgate/internal/discover", "cmd/leakgate/internal/formats", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome",
+		"cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome",
 		"cmd/leakgate/internal/present", "cmd/leakgate/internal/revision", "internal/symbol", "internal/textfmt", "internal/verdict",
 	}},
-	{"cmd/leakgate/internal/command/diff", []string{
-		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/comparand", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/outcome",
-		"cmd/leakgate/internal/present",
+	{"cmd/leakgate/internal/command/results", []string{
+		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare",
+		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/page", "cmd/leakgate/internal/present",
+		"internal/symbol", "internal/verdict", "refscan",
 	}},
 	{"cmd/leakgate/internal/command/doctor", []string{
-		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/selftest", "internal/engine/memory/headroom", "internal/envvar",
-		"internal/textfmt",
+		"cmd/leakgate/internal/auto/workspace", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/command/doctor/program",
+		"cmd/leakgate/internal/gotest", "internal/engine/memory/headroom", "internal/envvar", "internal/textfmt",
 	}},
 	{"cmd/leakgate/internal/command/goldenfile", []string{
-		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/discover", "cmd/leakgate/internal/goldens",
+		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/goldens",
 		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "golden",
 	}},
-	{"cmd/leakgate/internal/process", []string{"refscan/scanreport", "refscan", "refscan/foreign"}},
-	{"cmd/leakgate/internal/command/scan", []string{
-		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/process", "refscan/scanreport", "refscan", "refscan/foreign",
+	{"cmd/leakgate/internal/command/process", []string{
+		"cmd/leakgate/internal/cli", "internal/jump", "internal/textfmt", "refscan", "refscan/foreign", "refscan/scanreport",
 	}},
-	{"cmd/leakgate/internal/command/watch", []string{
-		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/process", "internal/jump", "refscan/scanreport", "internal/textfmt", "refscan/foreign",
+	{"cmd/leakgate/internal/command/stack", []string{
+		"cmd/leakgate/internal/cli", "internal/functable", "internal/wholefile", "stackprof",
 	}},
-	{"cmd/leakgate/internal/command/stack", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/pproffile", "cmd/leakgate/internal/stackfile", "internal/wholefile", "stackprof"}},
 	{"cmd/leakgate/internal/native/gnunote", nil},
 	{"cmd/leakgate/internal/native/rangetable", nil},
 	{"cmd/leakgate/internal/native/memorymap", nil},
 	{"cmd/leakgate/internal/native/perfmap", []string{"cmd/leakgate/internal/native/rangetable"}},
-	{"cmd/leakgate/internal/native/heapfile", []string{"cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/pproffile"}},
+	{"cmd/leakgate/internal/native/heapfile", []string{"cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/cli"}},
 	{"cmd/leakgate/internal/native/coredump", []string{"cmd/leakgate/internal/native/gnunote", "cmd/leakgate/internal/native/memorymap"}},
 	{"cmd/leakgate/internal/native/elfsym", []string{
 		"cmd/leakgate/internal/native/gnunote", "cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/rangetable",
@@ -275,23 +265,15 @@ var layers = []struct {
 		"cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/perfmap", "cmd/leakgate/internal/native/symbolize",
 		"cmd/leakgate/internal/page", "internal/functable",
 	}},
-	{"cmd/leakgate/internal/command/merge", []string{
-		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/formats", "cmd/leakgate/internal/outcome",
-		"cmd/leakgate/internal/page", "cmd/leakgate/internal/present",
-	}},
 	{"cmd/leakgate/internal/command/runtests", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/finding",
 		"cmd/leakgate/internal/auto/source", "cmd/leakgate/internal/auto/workspace", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare",
-		"cmd/leakgate/internal/discover", "cmd/leakgate/internal/formats", "cmd/leakgate/internal/goldens", "cmd/leakgate/internal/goldenset",
+		"cmd/leakgate/internal/goldens",
 		"cmd/leakgate/internal/gotest", "cmd/leakgate/internal/isolate", "cmd/leakgate/internal/native/shim", "cmd/leakgate/internal/outcome",
 		"cmd/leakgate/internal/page", "cmd/leakgate/internal/present", "cmd/leakgate/internal/revision", "golden", "internal/envvar",
 		"internal/symbol", "internal/textfmt", "internal/verdict",
 	}},
 	{"cmd/leakgate/internal/command/vet", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/goldens", "cmd/leakgate/leakvet"}},
-	{"cmd/leakgate/internal/command/view", []string{
-		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/comparand", "cmd/leakgate/internal/flamegraph",
-		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/page", "cmd/leakgate/internal/present", "internal/symbol", "internal/verdict", "refscan",
-	}},
 	{"cmd/leakgate", []string{"..."}},
 
 	{"internal/policy", nil},

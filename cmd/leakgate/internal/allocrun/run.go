@@ -17,7 +17,6 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/pproffile"
 	"github.com/leakgate/leakgate/internal/alloctrace"
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
@@ -167,7 +166,7 @@ func (b *Binary) once(ctx context.Context, rate profileRate, traced bool) (*Resu
 
 // addProfile adds the lines of a profile, with types where the binary's code tells them.
 func (r *Result) addProfile(data []byte, b *testBinary, own func(pkg string) bool) error {
-	p, err := pproffile.Parse(data)
+	p, err := cli.ParseProfile(data)
 	if err != nil {
 		return fmt.Errorf("the profile of its tests: %w", err)
 	}

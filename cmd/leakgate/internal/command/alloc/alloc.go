@@ -1,7 +1,7 @@
 // Package alloc is the command that says what tests and benchmarks allocate, by Go type and by
 // line. With -base it compares that with another revision, by type and by function, and judges what
-// grew. It measures both revisions with the tests that are the same in both alone, since a test that
-// does more allocates more.
+// grew. It measures both revisions with the tests that are the same in both alone, since a test
+// that does more allocates more.
 package alloc
 
 import (
@@ -22,9 +22,8 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocrun"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/formats"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 )
 
 // testsFailed is the exit code if there are results, but tests failed.
@@ -37,7 +36,7 @@ type Options struct {
 	base      string
 	bench     string
 	benchtime string
-	formats   formats.Options
+	formats   present.Formats
 	json      bool
 	runs      int    // -count
 	count     int    // -n
@@ -230,7 +229,7 @@ func failedTests(output string) string {
 type plan struct {
 	invocation *gotest.Invocation
 	goVersion  string
-	packages   []discover.Package
+	packages   []gotest.Package
 	build      []string // flags of go test -c
 	binary     []string // flags of the test binaries
 }
@@ -242,7 +241,7 @@ func (o *Options) plan(c *cli.Context) (*plan, error) {
 		return nil, err
 	}
 	inv := &gotest.Invocation{Dir: o.dir, Env: c.Env, Tags: o.tags, Passthrough: o.passthrough, GOFLAGS: goEnv.GOFLAGS}
-	packages, matched, err := discover.Packages(discover.Config{Dir: o.dir, Env: c.Env, BuildFlags: inv.BuildFlags()}, o.patterns)
+	packages, matched, err := gotest.Packages(gotest.Query{Dir: o.dir, Env: c.Env, BuildFlags: inv.BuildFlags()}, o.patterns)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +260,7 @@ func (o *Options) plan(c *cli.Context) (*plan, error) {
 }
 
 // config returns how to run a package whose files go to folder.
-func (o *Options) config(c *cli.Context, p *plan, folder string, pkg discover.Package) *allocrun.Config {
+func (o *Options) config(c *cli.Context, p *plan, folder string, pkg gotest.Package) *allocrun.Config {
 	return &allocrun.Config{
 		Folder: folder, Dir: o.dir, Env: c.Env, Package: pkg.ImportPath, Source: pkg.Dir,
 		Build: p.build, Args: p.binary, Timeout: o.timeout,

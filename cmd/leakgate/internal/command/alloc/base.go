@@ -12,13 +12,13 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocrun"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/revision"
 )
 
 // A comparison is what a package allocates here and at the base.
 type comparison struct {
-	pkg       discover.Package
+	pkg       gotest.Package
 	elapsed   time.Duration
 	left      []string // tests that differ between the revisions, and were not run
 	nothing   string   // why there is nothing to compare; "" otherwise
@@ -49,7 +49,7 @@ type baseRun struct {
 	revision *revision.Revision
 	// there: packages with tests at the base, by import path; dir: the base's copy of the folder
 	// here
-	there map[string]discover.Package
+	there map[string]gotest.Package
 	dir   string
 	// folders for test binaries and what they write: of the base, and of this revision
 	folders [2]string
@@ -100,7 +100,7 @@ func (b *baseRun) compareAll(ctx context.Context) ([]*comparison, error) {
 
 // findThere finds the packages with tests at the base.
 func (b *baseRun) findThere() error {
-	b.there = make(map[string]discover.Package)
+	b.there = make(map[string]gotest.Package)
 	var patterns []string
 	for _, p := range b.o.patterns {
 		top, _, _ := strings.Cut(p, "...")
@@ -114,7 +114,7 @@ func (b *baseRun) findThere() error {
 	if _, err := os.Stat(b.dir); err != nil || len(patterns) == 0 {
 		return nil
 	}
-	found, _, err := discover.Packages(discover.Config{Dir: b.dir, Env: b.c.Env, BuildFlags: b.here.invocation.BuildFlags()}, patterns)
+	found, _, err := gotest.Packages(gotest.Query{Dir: b.dir, Env: b.c.Env, BuildFlags: b.here.invocation.BuildFlags()}, patterns)
 	if err != nil {
 		return fmt.Errorf("its packages do not load:\n%w", err)
 	}

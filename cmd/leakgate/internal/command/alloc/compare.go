@@ -31,10 +31,11 @@ type typeRow struct {
 	Text                 string // of a broken row: what grew, by how much, and how sure that is
 }
 
-// typeRows compares the runs of two revisions, as many of each. It returns the row allTypes, then one row
-// for each type, the largest growth first. Runs are by allocrun.Binary.Types. A row is broken if
-// its objects or its bytes grew by more than percent. No type is broken if all allocations together
-// grew neither in objects nor in bytes: one type instead of another is no regression.
+// typeRows compares the runs of two revisions, as many of each. It returns the row allTypes, then
+// one row for each type, the largest growth first. Runs are by allocrun.Binary.Types. A row is
+// broken if its objects or its bytes grew by more than percent. No type is broken if all
+// allocations together grew neither in objects nor in bytes: one type instead of another is no
+// regression.
 func typeRows(olds, news []*allocrun.Result, percent float64) []*typeRow {
 	g := &gathering{of: make(map[[2]string]*typeRow)}
 	for i, r := range olds {

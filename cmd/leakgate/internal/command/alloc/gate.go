@@ -11,7 +11,6 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/compare"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
@@ -132,7 +131,7 @@ func (b *baseRun) outcome(found []*comparison) *outcome.Run {
 	}
 	collector.Conclude(run, outcome.Ending{
 		Records: records, Problems: problems,
-		Sources: outcome.FindSources(b.o.dir, discover.Folders(b.here.packages)),
+		Sources: outcome.FindSources(b.o.dir, gotest.PackageFolders(b.here.packages)),
 	})
 	return run
 }

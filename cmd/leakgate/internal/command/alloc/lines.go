@@ -19,8 +19,8 @@ type function struct {
 	Line int64
 }
 
-// changedFunctions compares one run of each revision by function, the largest growth first; lines move
-// from one revision to the next. Runs are by allocrun.Binary.Run.
+// changedFunctions compares one run of each revision by function, the largest growth first; lines
+// move from one revision to the next. Runs are by allocrun.Binary.Run.
 func changedFunctions(before, after *allocrun.Result) []*function {
 	of := make(map[string]*function)
 	var all []*function

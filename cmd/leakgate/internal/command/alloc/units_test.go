@@ -75,7 +75,7 @@ func TestBenchstatReadsTheUnits(t *testing.T) {
 	for unit, want := range map[string]float64{
 		"alloc.session-allocs/op": 1, "[]alloc.session-allocs/op": 1,
 		"alloc.pair[string,map[string][]int]-allocs/op": 1,
-		"map[string]func(int)error-allocs/op":                  1,
+		"map[string]func(int)error-allocs/op":           1,
 		"alloc.sess*-allocs/op":                         1,
 	} {
 		got, ok := found[0].Value(unit)

@@ -26,7 +26,8 @@ func lookAt(dir string, except ...string) *packageFolder {
 	return f
 }
 
-// entries returns the entries by path. It does not descend into folders that known, if not nil, lacks.
+// entries returns the entries by path. It does not descend into folders that known, if not nil,
+// lacks.
 func (f *packageFolder) list(known map[string]bool) map[string]bool {
 	found := make(map[string]bool)
 	err := filepath.WalkDir(f.dir, func(name string, entry fs.DirEntry, err error) error {
