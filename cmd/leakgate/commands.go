@@ -6,17 +6,14 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/alloc"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/diff"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/doctor"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/goldenfile"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/merge"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/process"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/results"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/runtests"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/scan"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/stack"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/symbolize"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/vet"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/view"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/watch"
 )
 
 // commands are all sub-commands, in the order of the manual.
@@ -25,17 +22,17 @@ func commands() []command {
 	all = []command{
 		{"run", "run tests with leakcheck assertions, as a gate", runtests.Run},
 		{"alloc", "say what tests and benchmarks allocate, by type and by line", alloc.Run},
-		{"diff", "compare two runs, or two profiles", diff.Run},
+		{"diff", "compare two runs, or two profiles", results.Diff},
 		{"doctor", "try whether leakgate works on this machine", doctor.Run},
 		{"golden", "list, check, prune, format or tighten golden files", goldenfile.Run},
-		{"merge", "make one run of the shards of a run", merge.Run},
-		{"scan", "say what keeps memory alive in another process", scan.Run},
+		{"merge", "make one run of the shards of a run", results.Merge},
+		{"scan", "say what keeps memory alive in another process", process.Scan},
 		{"schema", "print the JSON schema of leakgate.json", printSchema},
 		{"stack", "say where goroutine stack memory goes", stack.Run},
 		{"symbolize", "name the functions in a profile of native memory", symbolize.Run},
 		{"vet", "find mistakes in tests that use leakcheck", vet.Run},
-		{"view", "show what an assertion found to be retained", view.Run},
-		{"watch", "wait until memory of another process jumps, and say who holds it", watch.Run},
+		{"view", "show what an assertion found to be retained", results.View},
+		{"watch", "wait until memory of another process jumps, and say who holds it", process.Watch},
 		{"completion", "print the completion for a shell", func(c *cli.Context, args []string) int { return printCompletion(c, args, all) }},
 		{"version", "print the version of leakgate", printVersion},
 		{"help", "print the manual, or a topic of it", printHelp},

@@ -10,7 +10,6 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/goldenfile"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/manual"
 )
 
 // shells are the functions that write the completion for a shell.
@@ -48,7 +47,7 @@ var manualFlag = regexp.MustCompile(`(?m)^\t(-[\w-]+)(?: \S+)?$`)
 
 // completed returns the commands with the flags that the manual explains.
 func completed(all []command) ([]completedCommand, error) {
-	m, err := manual.Parse(manualSource)
+	m, err := readManual(manualSource)
 	if err != nil {
 		return nil, fmt.Errorf("the manual: %w", err)
 	}

@@ -10,24 +10,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/alloc"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/diff"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/doctor"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/goldenfile"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/merge"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/process"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/results"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/runtests"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/scan"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/stack"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/symbolize"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/vet"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/view"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/watch"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/manual"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 )
 
-func parseManual(t *testing.T) *manual.Manual {
+func parseManual(t *testing.T) *manual {
 	t.Helper()
-	m, err := manual.Parse(manualSource)
+	m, err := readManual(manualSource)
 	require.NoError(t, err)
 	return m
 }
@@ -37,13 +33,13 @@ func TestManualListsTheFlags(t *testing.T) {
 	for topic, flags := range map[string]*flag.FlagSet{
 		"run":       new(runtests.Options).FlagSet(),
 		"alloc":     new(alloc.Options).FlagSet(),
-		"view":      new(view.Options).FlagSet(),
+		"view":      new(results.ViewOptions).FlagSet(),
 		"vet":       new(vet.Options).FlagSet(),
-		"merge":     new(merge.Options).FlagSet(),
-		"diff":      new(diff.Options).FlagSet(),
+		"merge":     new(results.MergeOptions).FlagSet(),
+		"diff":      new(results.DiffOptions).FlagSet(),
 		"symbolize": new(symbolize.Options).FlagSet(),
-		"scan":      new(scan.Options).FlagSet(),
-		"watch":     new(watch.Options).FlagSet(),
+		"scan":      new(process.ScanOptions).FlagSet(),
+		"watch":     new(process.WatchOptions).FlagSet(),
 		"golden":    (&goldenfile.Options{Verb: "prune"}).FlagSet(),
 	} {
 		requireFlags(t, topic, flags)
@@ -87,25 +83,25 @@ func TestManualExamplesParse(t *testing.T) {
 			_, err := vet.Parse(words[1:])
 			require.NoError(t, err, line)
 		case "view":
-			_, err := view.Parse(words[1:])
+			_, err := results.ParseView(words[1:])
 			require.NoError(t, err, line)
 		case "alloc":
 			_, err := alloc.Parse(words[1:])
 			require.NoError(t, err, line)
 		case "merge":
-			_, err := merge.Parse(words[1:])
+			_, err := results.ParseMerge(words[1:])
 			require.NoError(t, err, line)
 		case "scan":
-			_, err := scan.Parse(words[1:])
+			_, err := process.ParseScan(words[1:])
 			require.NoError(t, err, line)
 		case "doctor":
 			_, err := doctor.Parse(words[1:])
 			require.NoError(t, err, line)
 		case "watch":
-			_, err := watch.Parse(words[1:])
+			_, err := process.ParseWatch(words[1:])
 			require.NoError(t, err, line)
 		case "diff":
-			_, err := diff.Parse(words[1:])
+			_, err := results.ParseDiff(words[1:])
 			require.NoError(t, err, line)
 		case "golden":
 			var err error

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/manual"
 )
 
 // manualSource is the file with the package comment, which is the only text of the manual.
@@ -20,7 +19,7 @@ func printHelp(c *cli.Context, args []string) int {
 	if len(args) > 1 {
 		return c.UsageError("help takes one topic", "help")
 	}
-	m, err := manual.Parse(manualSource)
+	m, err := readManual(manualSource)
 	if err != nil {
 		return c.Failure("the manual: %v", err)
 	}

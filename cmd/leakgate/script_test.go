@@ -17,7 +17,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/manual"
 	"github.com/leakgate/leakgate/golden"
 )
 
@@ -140,7 +139,7 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 
 // cmdManual runs "manual command...": all examples of these commands in the manual, as a shell runs
 // them. Each must end with exit code 0.
-func cmdManual(m *manual.Manual) func(ts *testscript.TestScript, neg bool, args []string) {
+func cmdManual(m *manual) func(ts *testscript.TestScript, neg bool, args []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		ran := 0
 		for _, line := range m.Code() {

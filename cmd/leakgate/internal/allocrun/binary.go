@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocsite"
 	"github.com/leakgate/leakgate/internal/alloccode"
 )
 
@@ -55,7 +54,7 @@ func (b *testBinary) prepare() error {
 	if b.classes, err = readClasses(f, byName); err != nil {
 		return err
 	}
-	if b.types, err = allocsite.ReadTypes(f, byName); err != nil {
+	if b.types, err = readTypes(f, byName); err != nil {
 		return err
 	}
 	code := returns[f.Machine]
@@ -100,7 +99,7 @@ func readClasses(f *elf.File, symbols map[string]elf.Symbol) ([]int64, error) {
 	if !ok {
 		return nil, fmt.Errorf("the runtime has no table %s: this Go version is not known to leakgate alloc", name)
 	}
-	data := allocsite.ReadMemory(f, s.Value, s.Size)
+	data := readMemory(f, s.Value, s.Size)
 	if len(data) == 0 || len(data)%2 != 0 {
 		return nil, fmt.Errorf("the runtime's table %s cannot be read", name)
 	}

@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"github.com/google/pprof/profile"
-
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocsite"
 )
 
 // unknownType is the label of samples whose type cannot be told from the code.
@@ -15,7 +13,7 @@ const unknownType = "(not known)"
 // labelTypes gives each sample of an allocation profile the label "type": the type that the code at
 // its call allocates. It returns sums of the samples whose type the runtime is not told, by the
 // names of their rows.
-func labelTypes(p *profile.Profile, program *allocsite.Program, classes []int64) (untypedSums map[string]*sums) {
+func labelTypes(p *profile.Profile, program *program, classes []int64) (untypedSums map[string]*sums) {
 	untypedSums = make(map[string]*sums)
 	for _, s := range p.Sample {
 		name := unknownType

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocsite"
 	"github.com/leakgate/leakgate/internal/alloccode"
 	"github.com/leakgate/leakgate/internal/alloctrace"
 	"github.com/leakgate/leakgate/internal/envvar"
@@ -122,7 +121,7 @@ func (o *oracle) build(t *testing.T) {
 	for _, s := range symbols {
 		byName[s.Name] = s
 	}
-	o.types, err = allocsite.ReadTypes(f, byName)
+	o.types, err = readTypes(f, byName)
 	require.NoError(t, err)
 	o.classes, err = readClasses(f, byName)
 	require.NoError(t, err)

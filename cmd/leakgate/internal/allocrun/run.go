@@ -15,10 +15,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocsite"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/pproffile"
 	"github.com/leakgate/leakgate/internal/alloctrace"
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
@@ -168,14 +166,14 @@ func (b *Binary) once(ctx context.Context, rate profileRate, traced bool) (*Resu
 
 // addProfile adds the lines of a profile, with types where the binary's code tells them.
 func (r *Result) addProfile(data []byte, b *testBinary, own func(pkg string) bool) error {
-	p, err := pproffile.Parse(data)
+	p, err := cli.ParseProfile(data)
 	if err != nil {
 		return fmt.Errorf("the profile of its tests: %w", err)
 	}
 	if err := keepAllocations(p); err != nil {
 		return err
 	}
-	program, err := allocsite.Open(b.path)
+	program, err := openProgram(b.path)
 	if err != nil {
 		program = nil // code that is not known has no types
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/pproffile"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
@@ -45,7 +45,7 @@ func (f Folder) Profile(name string) (*profile.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := pproffile.Parse(data)
+	p, err := cli.ParseProfile(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s is no profile: %w", name, err)
 	}

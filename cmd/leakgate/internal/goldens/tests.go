@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/golden"
 )
 
@@ -49,7 +49,7 @@ func readTests(folder string) (*tests, error) {
 
 func (ts *tests) read(fset *token.FileSet, file *ast.File) {
 	for _, spec := range file.Imports {
-		if path, err := strconv.Unquote(spec.Path.Value); err == nil && path == discover.Leakcheck {
+		if path, err := strconv.Unquote(spec.Path.Value); err == nil && path == gotest.LeakcheckPath {
 			ts.leakcheck = true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -135,6 +136,11 @@ type GoEnv struct {
 	CC         string // the C compiler, with flags
 	CGOEnabled string `json:"CGO_ENABLED"` // "1" or "0"
 }
+
+var release = regexp.MustCompile(`^go1\.\d+(\.\d+|rc\d+)?$`)
+
+// IsRelease reports whether a toolchain is one that the go command can select by its name.
+func IsRelease(toolchain string) bool { return release.MatchString(toolchain) }
 
 // orHere returns dir, or "." for "".
 func orHere(dir string) string {

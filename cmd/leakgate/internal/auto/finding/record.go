@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/judge"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/suppress"
 	"github.com/leakgate/leakgate/golden"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
@@ -103,24 +101,24 @@ func (s *Sorter) Notes(all bool) []string {
 	for _, c := range sorted(s.deps) {
 		notes = append(notes, "in a dependency, "+c.growth.Module+": "+text(c.growth)+"; fed by "+c.fed[0].String())
 	}
-	for _, line := range values(s.nonFindings[judge.Held]) {
+	for _, line := range values(s.nonFindings[Held]) {
 		notes = append(notes, "in what a test or benchmark keeps, which is a leak if it is to live long: "+line)
 	}
-	for _, line := range values(s.nonFindings[judge.Unclosed]) {
+	for _, line := range values(s.nonFindings[Unclosed]) {
 		notes = append(notes, "goroutines that tests do not end, as a rule since they do not close what they open: "+line)
 	}
 	for _, c := range sorted(s.onlyInGroup) {
 		notes = append(notes, "grew once, and in no part of the tests when those were repeated: "+text(c.growth)+"; fed by "+c.fed[0].String())
 	}
 	for _, class := range []struct {
-		of   judge.Class
+		of   Class
 		text string
 	}{
-		{judge.Suppressed, "suppressed by " + suppress.FileName},
-		{judge.Test, "the tests' own (in a _test.go file, or in code that only tests use)"},
-		{judge.Passing, "held by goroutines that come to an end after their tests, and do not pile up"},
-		{judge.Library, "the standard library's, with no type of a module on the way"},
-		{judge.Unnamed, "of no known path"},
+		{Suppressed, "suppressed by " + SuppressionsFile},
+		{Test, "the tests' own (in a _test.go file, or in code that only tests use)"},
+		{Passing, "held by goroutines that come to an end after their tests, and do not pile up"},
+		{Library, "the standard library's, with no type of a module on the way"},
+		{Unnamed, "of no known path"},
 	} {
 		of := s.nonFindings[class.of]
 		if len(of) == 0 {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/judge"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
 	"github.com/leakgate/leakgate/internal/verdict"
 )
@@ -23,14 +22,14 @@ type Sorter struct {
 	again       func(pkg string, functions []string) string
 	causes      map[string]*cause // by root, in the user's modules
 	deps        map[string]*cause // by root, in dependencies
-	nonFindings map[judge.Class]map[string]string
+	nonFindings map[Class]map[string]string
 	onlyInGroup map[string]*cause // by root: grew in a group, and in none of its parts
 	found       []*found
 }
 
 // A cause is one root, and the functions that feed it.
 type cause struct {
-	growth judge.Growth
+	growth Growth
 	fed    []feeder
 	// some functions that may feed the root have not been told apart
 	feedersIncomplete bool
@@ -54,15 +53,15 @@ func NewSorter(records string, again func(pkg string, functions []string) string
 	return &Sorter{
 		records: records, again: again,
 		causes: make(map[string]*cause), deps: make(map[string]*cause), onlyInGroup: make(map[string]*cause),
-		nonFindings: make(map[judge.Class]map[string]string),
+		nonFindings: make(map[Class]map[string]string),
 	}
 }
 
 // Roots returns the roots whose feeding test is worth looking for: those of leaks and dependencies.
-func Roots(all []judge.Growth) []string {
+func Roots(all []Growth) []string {
 	var roots []string
 	for _, g := range all {
-		if g.Class == judge.Leak || g.Class == judge.Dependency {
+		if g.Class == Leak || g.Class == Dependency {
 			roots = append(roots, g.Root)
 		}
 	}
@@ -83,7 +82,7 @@ type Failure struct{ Test, Message string }
 
 // Add takes the result of a package. It writes the record of a pass or of an unknown verdict at
 // once; LeaveFindings writes those of failures.
-func (s *Sorter) Add(pkg string, modules *judge.Modules, r *drive.Report) (*Package, error) {
+func (s *Sorter) Add(pkg string, modules *Modules, r *drive.Report) (*Package, error) {
 	p := &Package{}
 	whole := wholeOf(r)
 	for _, f := range slices.Concat(r.Functions, r.Benchmarks) {
@@ -154,7 +153,7 @@ func timeRemedy(r *drive.Report) string {
 }
 
 // sort judges what grew in all groups, and returns the new findings.
-func (s *Sorter) sort(pkg string, modules *judge.Modules, r *drive.Report) []*found {
+func (s *Sorter) sort(pkg string, modules *Modules, r *drive.Report) []*found {
 	seen := make(map[string][]occurrence) // by root
 	var order []string
 	for _, e := range explorations(r) {
@@ -178,7 +177,7 @@ func (s *Sorter) sort(pkg string, modules *judge.Modules, r *drive.Report) []*fo
 		c := &cause{growth: least.growth, fed: feeders(pkg, seen[root])}
 		c.feedersIncomplete = !toldApart(r, seen[root])
 		switch least.growth.Class {
-		case judge.Leak:
+		case Leak:
 			if allPartsExplored(r, least.group) {
 				merge(s.onlyInGroup, root, c)
 				continue
@@ -192,7 +191,7 @@ func (s *Sorter) sort(pkg string, modules *judge.Modules, r *drive.Report) []*fo
 				i = len(fresh) - 1
 			}
 			fresh[i].causes = append(fresh[i].causes, c)
-		case judge.Dependency:
+		case Dependency:
 			if allPartsExplored(r, least.group) {
 				merge(s.onlyInGroup, root, c)
 			} else {
@@ -236,7 +235,7 @@ func merge(known map[string]*cause, root string, c *cause) bool {
 // An occurrence is the growth of a root in one group.
 type occurrence struct {
 	group  *drive.Exploration
-	growth judge.Growth
+	growth Growth
 }
 
 // smallest returns the occurrence in the group with the fewest functions, the first of several. A

@@ -10,13 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/judge"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-var modules = &judge.Modules{
+var sorterModules = &Modules{
 	Own: []string{"example.com/app"}, Deps: map[string]string{"example.com/dep": "v1.2.0"}, Std: symbol.NamedModules(nil),
 	Closer:      func(string) string { return "" },
 	OnlyTests:   func(string) string { return "" },
@@ -63,7 +62,7 @@ func (s *Sorter) record(t *testing.T, pkg, test string) *verdict.Result {
 // A root is one finding, of the first test that feeds it; its message names the others.
 func TestOneFindingForARoot(t *testing.T) {
 	s := newSorter(t)
-	p, err := s.Add("example.com/app", modules, report(
+	p, err := s.Add("example.com/app", sorterModules, report(
 		grows("TestA TestB", "example.com/app.x", "example.com/dep.y"), grows("TestA"), grows("TestB", "example.com/app.x", "example.com/dep.y"),
 	))
 	require.NoError(t, err)
@@ -72,7 +71,7 @@ func TestOneFindingForARoot(t *testing.T) {
 	require.Equal(t, 2, p.Repeated)
 	require.NotContains(t, p.Failures[0].Message, "maybe others")
 
-	p, err = s.Add("example.com/app/sub", modules, report(grows("TestC", "example.com/app.x")))
+	p, err = s.Add("example.com/app/sub", sorterModules, report(grows("TestC", "example.com/app.x")))
 	require.NoError(t, err)
 	require.Empty(t, p.Failures)
 	require.Equal(t, verdict.Pass, s.record(t, "example.com/app/sub", Whole).Verdict)
@@ -94,14 +93,14 @@ func TestOneFindingForARoot(t *testing.T) {
 // it is a finding of the whole group.
 func TestGroups(t *testing.T) {
 	s := newSorter(t)
-	p, err := s.Add("example.com/app", modules, report(grows("TestA TestB", "example.com/app.x"), grows("TestA"), grows("TestB")))
+	p, err := s.Add("example.com/app", sorterModules, report(grows("TestA TestB", "example.com/app.x"), grows("TestA"), grows("TestB")))
 	require.NoError(t, err)
 	require.Empty(t, p.Failures)
 	require.Len(t, s.Notes(false), 1)
 	require.Contains(t, s.Notes(false)[0], "in no part of the tests")
 
 	s = newSorter(t)
-	p, err = s.Add("example.com/app", modules, report(grows("TestA TestB TestC", "example.com/app.x"), grows("TestA")))
+	p, err = s.Add("example.com/app", sorterModules, report(grows("TestA TestB TestC", "example.com/app.x"), grows("TestA")))
 	require.NoError(t, err)
 	require.Len(t, p.Failures, 1)
 	require.Equal(t, "TestA and 2 more", p.Failures[0].Test)
@@ -112,7 +111,7 @@ func TestGroups(t *testing.T) {
 // the test without them, feed is the test's. Another subtest's root is another finding.
 func TestSubtests(t *testing.T) {
 	s := newSorter(t)
-	p, err := s.Add("example.com/app", modules, report(
+	p, err := s.Add("example.com/app", sorterModules, report(
 		grows("TestA TestB", "example.com/app.x", "example.com/app.y", "example.com/app.z"),
 		grows("TestA", "example.com/app.x", "example.com/app.y", "example.com/app.z"),
 		grows("TestA/one TestA/two", "example.com/app.x", "example.com/app.z"), grows("TestA/one", "example.com/app.x"), grows("TestA/two"),
@@ -141,7 +140,7 @@ func TestPattern(t *testing.T) {
 // A package without a verdict has a record that says why.
 func TestNoVerdict(t *testing.T) {
 	s := newSorter(t)
-	p, err := s.Add("example.com/app", modules, &drive.Report{Functions: []drive.Tried{{Name: "TestA", Status: repeat.Slow}, {Name: "TestB", Status: repeat.Slow}}})
+	p, err := s.Add("example.com/app", sorterModules, &drive.Report{Functions: []drive.Tried{{Name: "TestA", Status: repeat.Slow}, {Name: "TestB", Status: repeat.Slow}}})
 	require.NoError(t, err)
 	require.Contains(t, p.Unknown, "none of its 2 tests and examples can be repeated: 2 takes more than 1s")
 	r := s.record(t, "example.com/app", Whole)
@@ -151,12 +150,12 @@ func TestNoVerdict(t *testing.T) {
 
 	late := grows("TestA")
 	late.Record.Verdict, late.Record.Cause = verdict.Unknown, drive.LateCause+"2s, which is too soon to go on: op was called once"
-	p, err = s.Add("example.com/late", modules, report(late))
+	p, err = s.Add("example.com/late", sorterModules, report(late))
 	require.NoError(t, err)
 	require.Equal(t, "the time for the package was over: op was called once", p.Unknown)
 	require.Equal(t, moreTime, s.record(t, "example.com/late", Whole).Remedy)
 
-	p, err = s.Add("example.com/broken", modules, &drive.Report{Broken: "its test binary ended"})
+	p, err = s.Add("example.com/broken", sorterModules, &drive.Report{Broken: "its test binary ended"})
 	require.NoError(t, err)
 	require.Equal(t, "its test binary ended", p.Unknown)
 }

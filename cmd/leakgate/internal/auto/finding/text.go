@@ -8,9 +8,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/judge"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/suppress"
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
@@ -100,7 +98,7 @@ func shortList(names []string) string {
 func (f *found) test() string { return label(f.group.Functions) }
 
 // text describes a growth in one line.
-func text(g judge.Growth) string {
+func text(g Growth) string {
 	if g.Bound.Type == "goroutine" {
 		line := g.Bound.Growth + " in " + g.Bound.Path
 		if by := g.Bound.Holder.CreatedBy; by != "" {
@@ -138,7 +136,7 @@ func (s *Sorter) message(f *found) string {
 		}
 		fmt.Fprintf(&b, "    fed by %s\n", strings.Join(lines, "\n           "))
 		if c.growth.Registry {
-			b.WriteString("    a registry? it lies in a package variable: if it is meant to grow, say so once in " + suppress.FileName + ", or empty it when a test ends\n")
+			b.WriteString("    a registry? it lies in a package variable: if it is meant to grow, say so once in " + SuppressionsFile + ", or empty it when a test ends\n")
 		}
 	}
 	if dropped := len(f.group.Record.Bounds) - len(f.causes); dropped > 0 {

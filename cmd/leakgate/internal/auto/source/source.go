@@ -1,5 +1,7 @@
-// Package source looks up in the source code of modules what a test binary does not say: which
-// method ends the use of a type, what only tests use, and what tests assign to.
+// Package source reads the source code of modules for leakgate run -auto: which functions it may
+// repeat, which are those that package testing would run, and benchmarks; and what a test binary
+// does not say: which method ends the use of a type, what only tests use, and what tests assign to.
+// It also adds calls to the loops of benchmarks.
 package source
 
 import (

@@ -9,8 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/plan"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/tick"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/source"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 )
 
@@ -30,7 +29,7 @@ func (e *BuildError) Error() string { return e.Output }
 
 // Build makes a test binary of a package, in dir, and returns its file. args are the user's build
 // flags, for "go test". The error is a *BuildError if the compiler or the go command objects.
-func (w *Workspace) Build(ctx context.Context, p *plan.Package, dir string, args []string) (string, error) {
+func (w *Workspace) Build(ctx context.Context, p *source.Package, dir string, args []string) (string, error) {
 	overlay := make(map[string]string)
 	add := func(name, text string) error {
 		file := filepath.Join(dir, name)
@@ -50,11 +49,11 @@ func (w *Workspace) Build(ctx context.Context, p *plan.Package, dir string, args
 	}
 	if len(p.Benchmarks()) > 0 {
 		for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
-			source, err := os.ReadFile(filepath.Join(p.Dir, name))
+			text, err := os.ReadFile(filepath.Join(p.Dir, name))
 			if err != nil {
 				return "", err
 			}
-			ticking, err := tick.Loops(name, source, repeatPath)
+			ticking, err := source.Loops(name, text, repeatPath)
 			if err != nil {
 				return "", &BuildError{err.Error()}
 			}
@@ -92,7 +91,7 @@ func (w *Workspace) Build(ctx context.Context, p *plan.Package, dir string, args
 
 // generate returns the file that registers functions of one package. Its names do not clash with
 // those of tests.
-func generate(f plan.Functions, declaresTest bool) string {
+func generate(f source.Functions, declaresTest bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s\n\nimport (\n\tleakgatetesting \"testing\"\n\n\tleakgaterepeat %q\n", f.Name, repeatPath)
 	if len(f.Fuzz) > 0 {

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// A source is the content of a workspace file.
-type source struct {
+// A workFile is the content of a workspace file.
+type workFile struct {
 	goVersion string // at least that of each module used
 	toolchain string
 	godebug   []setting
@@ -47,7 +47,7 @@ type goWork struct {
 var errNoModule = errors.New("-auto needs a module: make one with \"go mod init\"")
 
 // readModules makes a workspace of the packages' modules, for a user who has no workspace.
-func (s *source) readModules(cfg Config) error {
+func (s *workFile) readModules(cfg Config) error {
 	for _, p := range cfg.Packages {
 		if p.Module == nil || p.Module.Dir == "" {
 			return fmt.Errorf("%s: %w", p.ImportPath, errNoModule)
@@ -75,7 +75,7 @@ func (s *source) readModules(cfg Config) error {
 }
 
 // readWork copies the user's workspace file.
-func (s *source) readWork(file string, cfg Config) error {
+func (s *workFile) readWork(file string, cfg Config) error {
 	var work goWork
 	if err := goJSON(cfg.Dir, cfg.Env, &work, "work", "edit", "-json", file); err != nil {
 		return err
@@ -117,14 +117,14 @@ func absolute(dir, path string) string {
 }
 
 // atLeast raises a go line below goVersion to goVersion.
-func (s *source) atLeast(goVersion string) {
+func (s *workFile) atLeast(goVersion string) {
 	if goVersion != "" && version.Compare("go"+goVersion, "go"+s.goVersion) > 0 {
 		s.goVersion = goVersion
 	}
 }
 
 // defaultOf keeps the runtime's defaults of a go line, unless the file sets a default itself.
-func (s *source) defaultOf(goVersion string) {
+func (s *workFile) defaultOf(goVersion string) {
 	if slices.ContainsFunc(s.godebug, func(g setting) bool { return g.Key == "default" }) {
 		return
 	}
@@ -132,7 +132,7 @@ func (s *source) defaultOf(goVersion string) {
 }
 
 // text returns the content of the workspace file.
-func (s *source) text() string {
+func (s *workFile) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "go %s\n", s.goVersion)
 	if s.toolchain != "" && version.Compare(s.toolchain, "go"+s.goVersion) >= 0 {

@@ -10,11 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/plan"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/source"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/internal/filelock"
 )
 
@@ -31,7 +31,7 @@ type Config struct {
 	Dir       string   // where the go command runs
 	Env       []string // of the user
 	GOVERSION string   // of the toolchain that Dir's module selects
-	Packages  []*plan.Package
+	Packages  []*source.Package
 }
 
 // Open makes a workspace of the modules of packages. Close removes it.
@@ -84,7 +84,7 @@ func (w *Workspace) write(cfg Config, library string) error {
 	if err := user.read(cfg.Dir, cfg.Env); err != nil {
 		return err
 	}
-	s := source{goVersion: "1.24.0"}
+	s := workFile{goVersion: "1.24.0"}
 	if user.GOWORK != "" && user.GOWORK != "off" {
 		if err := s.readWork(user.GOWORK, cfg); err != nil {
 			return err
@@ -92,7 +92,7 @@ func (w *Workspace) write(cfg Config, library string) error {
 	} else if err := s.readModules(cfg); err != nil {
 		return err
 	}
-	if isRelease.MatchString(cfg.GOVERSION) {
+	if gotest.IsRelease(cfg.GOVERSION) {
 		s.toolchain = cfg.GOVERSION
 	}
 	for _, dir := range s.use {
@@ -124,9 +124,6 @@ func (w *Workspace) write(cfg Config, library string) error {
 	w.env = append(slices.Clone(cfg.Env), "GOWORK="+file, "GOFLAGS="+withoutMod(user.GOFLAGS))
 	return nil
 }
-
-// isRelease matches the name of a toolchain that the go command can select.
-var isRelease = regexp.MustCompile(`^go1\.\d+(\.\d+|rc\d+)?$`)
 
 // goEnv has variables that "go env" prints.
 type goEnv struct{ GOWORK, GOFLAGS string }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/plan"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/source"
 )
 
 // The embedded library has each file that leakcheck is compiled from, on any system.
@@ -41,7 +41,7 @@ func TestSourcesAreWhole(t *testing.T) {
 
 // The workspace file keeps the defaults of the go line.
 func TestText(t *testing.T) {
-	s := source{goVersion: "1.24.0", toolchain: "go1.26.8", use: []string{"/x y/app"}, replace: []replacement{
+	s := workFile{goVersion: "1.24.0", toolchain: "go1.26.8", use: []string{"/x y/app"}, replace: []replacement{
 		{moduleVersion{"example.com/a", ""}, moduleVersion{"/a", ""}}, {moduleVersion{"example.com/b", "v1.0.0"}, moduleVersion{"example.com/c", "v1.2.0"}},
 	}}
 	s.atLeast("1.19")
@@ -55,7 +55,7 @@ replace "example.com/a" => "/a"
 replace "example.com/b" v1.0.0 => "example.com/c" v1.2.0
 `, s.text())
 
-	s = source{goVersion: "1.24.0", godebug: []setting{{"default", "go1.21"}, {"panicnil", "1"}}}
+	s = workFile{goVersion: "1.24.0", godebug: []setting{{"default", "go1.21"}, {"panicnil", "1"}}}
 	s.defaultOf("1.25")
 	require.Equal(t, "go 1.24.0\ngodebug default=go1.21\ngodebug panicnil=1\n", s.text())
 }
@@ -67,9 +67,9 @@ func TestWithoutMod(t *testing.T) {
 
 // Generated code uses all its imports, whatever there is to register.
 func TestGenerate(t *testing.T) {
-	require.Contains(t, generate(plan.Functions{Name: "a", Tests: []string{"TestX"}}, true), `{Name: "TestX", F: TestX}`)
-	require.NotContains(t, generate(plan.Functions{Name: "a_test"}, false), "func Test")
-	require.Contains(t, generate(plan.Functions{Name: "a_test"}, false), "var _ leakgatetesting.T\n")
+	require.Contains(t, generate(source.Functions{Name: "a", Tests: []string{"TestX"}}, true), `{Name: "TestX", F: TestX}`)
+	require.NotContains(t, generate(source.Functions{Name: "a_test"}, false), "func Test")
+	require.Contains(t, generate(source.Functions{Name: "a_test"}, false), "var _ leakgatetesting.T\n")
 }
 
 // The vendor folder has links to all but leakgate, and the modules beside it.

@@ -1,5 +1,7 @@
 // Package alloc is the command that says what tests and benchmarks allocate, by Go type and by
-// line.
+// line. With -base it compares that with another revision, by type and by function, and judges what
+// grew. It measures both revisions with the tests that are the same in both alone, since a test
+// that does more allocates more.
 package alloc
 
 import (
@@ -18,12 +20,10 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/alloccompare"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocrun"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/formats"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 )
 
 // testsFailed is the exit code if there are results, but tests failed.
@@ -36,7 +36,7 @@ type Options struct {
 	base      string
 	bench     string
 	benchtime string
-	formats   formats.Options
+	formats   present.Formats
 	json      bool
 	runs      int    // -count
 	count     int    // -n
@@ -105,8 +105,8 @@ func Parse(args []string) (*Options, error) {
 		return nil, fmt.Errorf("-allow %v: it is 0 or more, in percent", o.allow)
 	case o.base == "":
 		return o, nil
-	case o.runs < alloccompare.MinRuns:
-		return nil, fmt.Errorf("-count %d: with fewer than %d runs of each revision no figure that varies can be told from one that grew", o.runs, alloccompare.MinRuns)
+	case o.runs < minRuns:
+		return nil, fmt.Errorf("-count %d: with fewer than %d runs of each revision no figure that varies can be told from one that grew", o.runs, minRuns)
 	case o.output != "":
 		return nil, errors.New("-base and -o: there would be two profiles; write each revision's without -base, and compare them with leakgate diff")
 	}
@@ -229,7 +229,7 @@ func failedTests(output string) string {
 type plan struct {
 	invocation *gotest.Invocation
 	goVersion  string
-	packages   []discover.Package
+	packages   []gotest.Package
 	build      []string // flags of go test -c
 	binary     []string // flags of the test binaries
 }
@@ -241,7 +241,7 @@ func (o *Options) plan(c *cli.Context) (*plan, error) {
 		return nil, err
 	}
 	inv := &gotest.Invocation{Dir: o.dir, Env: c.Env, Tags: o.tags, Passthrough: o.passthrough, GOFLAGS: goEnv.GOFLAGS}
-	packages, matched, err := discover.Packages(discover.Config{Dir: o.dir, Env: c.Env, BuildFlags: inv.BuildFlags()}, o.patterns)
+	packages, matched, err := gotest.Packages(gotest.Query{Dir: o.dir, Env: c.Env, BuildFlags: inv.BuildFlags()}, o.patterns)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +260,7 @@ func (o *Options) plan(c *cli.Context) (*plan, error) {
 }
 
 // config returns how to run a package whose files go to folder.
-func (o *Options) config(c *cli.Context, p *plan, folder string, pkg discover.Package) *allocrun.Config {
+func (o *Options) config(c *cli.Context, p *plan, folder string, pkg gotest.Package) *allocrun.Config {
 	return &allocrun.Config{
 		Folder: folder, Dir: o.dir, Env: c.Env, Package: pkg.ImportPath, Source: pkg.Dir,
 		Build: p.build, Args: p.binary, Timeout: o.timeout,

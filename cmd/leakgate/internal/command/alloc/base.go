@@ -10,31 +10,29 @@ import (
 	"strings"
 	"time"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/alloccompare"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocrun"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/revision"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/sametests"
 )
 
 // A comparison is what a package allocates here and at the base.
 type comparison struct {
-	pkg       discover.Package
+	pkg       gotest.Package
 	elapsed   time.Duration
 	left      []string // tests that differ between the revisions, and were not run
 	nothing   string   // why there is nothing to compare; "" otherwise
 	build     string   // output of the go command if the tests here do not build
 	failed    *allocrun.Result
 	unknown   *unknown
-	rows      []*alloccompare.Row
-	functions []*alloccompare.Function // nil unless a row is broken
+	rows      []*typeRow
+	functions []*function // nil unless a row is broken
 }
 
 // unknown says why a package could not be judged.
 type unknown struct{ cause, remedy string }
 
-func (c *comparison) broken() (rows []*alloccompare.Row) {
+func (c *comparison) broken() (rows []*typeRow) {
 	for _, r := range c.rows {
 		if r.Broken {
 			rows = append(rows, r)
@@ -51,7 +49,7 @@ type baseRun struct {
 	revision *revision.Revision
 	// there: packages with tests at the base, by import path; dir: the base's copy of the folder
 	// here
-	there map[string]discover.Package
+	there map[string]gotest.Package
 	dir   string
 	// folders for test binaries and what they write: of the base, and of this revision
 	folders [2]string
@@ -102,7 +100,7 @@ func (b *baseRun) compareAll(ctx context.Context) ([]*comparison, error) {
 
 // findThere finds the packages with tests at the base.
 func (b *baseRun) findThere() error {
-	b.there = make(map[string]discover.Package)
+	b.there = make(map[string]gotest.Package)
 	var patterns []string
 	for _, p := range b.o.patterns {
 		top, _, _ := strings.Cut(p, "...")
@@ -116,7 +114,7 @@ func (b *baseRun) findThere() error {
 	if _, err := os.Stat(b.dir); err != nil || len(patterns) == 0 {
 		return nil
 	}
-	found, _, err := discover.Packages(discover.Config{Dir: b.dir, Env: b.c.Env, BuildFlags: b.here.invocation.BuildFlags()}, patterns)
+	found, _, err := gotest.Packages(gotest.Query{Dir: b.dir, Env: b.c.Env, BuildFlags: b.here.invocation.BuildFlags()}, patterns)
 	if err != nil {
 		return fmt.Errorf("its packages do not load:\n%w", err)
 	}
@@ -134,7 +132,7 @@ func (b *baseRun) compare(ctx context.Context, found *comparison) error {
 		found.nothing = "not in " + b.revision.String()
 		return nil
 	}
-	same, different, err := sametests.Compare(p.Dir, before.Dir)
+	same, different, err := compareTests(p.Dir, before.Dir)
 	if err != nil {
 		found.unknown = &unknown{err.Error(), "it has to parse at both revisions"}
 		return nil
@@ -183,7 +181,7 @@ func (b *baseRun) measure(ctx context.Context, found *comparison, binaries [2]*a
 			runs[side] = append(runs[side], r)
 		}
 	}
-	found.rows = alloccompare.Types(runs[0], runs[1], b.o.allow)
+	found.rows = typeRows(runs[0], runs[1], b.o.allow)
 	if len(found.broken()) == 0 {
 		return nil
 	}
@@ -198,7 +196,7 @@ func (b *baseRun) measure(ctx context.Context, found *comparison, binaries [2]*a
 		}
 		lines[side] = r
 	}
-	found.functions = alloccompare.Functions(lines[0], lines[1])
+	found.functions = changedFunctions(lines[0], lines[1])
 	return nil
 }
 

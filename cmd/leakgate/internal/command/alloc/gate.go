@@ -8,11 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/alloccompare"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/compare"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
@@ -92,7 +90,7 @@ func (o *Options) printComparison(w io.Writer, found *comparison) error {
 	}
 	var rows []compare.Row
 	for _, r := range found.rows {
-		if r.Name == alloccompare.All || r.Objects.Trend() != 0 || r.Bytes.Trend() != 0 {
+		if r.Name == allTypes || r.Objects.Trend() != 0 || r.Bytes.Trend() != 0 {
 			rows = append(rows, compare.Row{Group: found.pkg.ImportPath, Name: r.Name, Objects: r.Objects, Bytes: r.Bytes, Note: r.Note()})
 		}
 	}
@@ -133,7 +131,7 @@ func (b *baseRun) outcome(found []*comparison) *outcome.Run {
 	}
 	collector.Conclude(run, outcome.Ending{
 		Records: records, Problems: problems,
-		Sources: outcome.FindSources(b.o.dir, discover.Folders(b.here.packages)),
+		Sources: outcome.FindSources(b.o.dir, gotest.PackageFolders(b.here.packages)),
 	})
 	return run
 }
@@ -224,7 +222,7 @@ func packageOf(name string) string {
 
 // grownMost returns the function of the module whose allocations grew most since the base; nil if
 // none grew.
-func (c *comparison) grownMost() *alloccompare.Function {
+func (c *comparison) grownMost() *function {
 	for _, f := range c.functions {
 		if f.File != "" && f.Objects.Delta() > 0 {
 			return f

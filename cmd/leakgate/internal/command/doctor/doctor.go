@@ -1,4 +1,6 @@
-// Package doctor is the command that says whether leakgate works on a machine.
+// Package doctor is the command that says whether leakgate works on a machine, with its system,
+// toolchain and cache: it builds a test with known leaks, and runs it in each of the ways in which
+// snapshots are taken.
 package doctor
 
 import (
@@ -11,7 +13,6 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/selftest"
 )
 
 // Options is the command line of leakgate doctor.
@@ -43,8 +44,8 @@ func Parse(args []string) (*Options, error) {
 // A report is what doctor found.
 type report struct {
 	surroundings
-	Trials []*selftest.Trial `json:"trials"`
-	Works  bool              `json:"works"`
+	Trials []*Trial `json:"trials"`
+	Works  bool     `json:"works"`
 }
 
 // Run is the command "leakgate doctor".
@@ -63,7 +64,7 @@ func Run(c *cli.Context, args []string) int {
 		r.printSurroundings(c.Stdout)
 		printHeader(c.Stdout)
 	}
-	err = selftest.Run(ctx, r.Go, c.Env, o.timeout, func(t *selftest.Trial) {
+	err = tryWays(ctx, r.Go, c.Env, o.timeout, func(t *Trial) {
 		r.Trials = append(r.Trials, t)
 		if !o.json {
 			printTrial(c.Stdout, t)
@@ -97,9 +98,9 @@ func (r *report) judge() int {
 	code := cli.Pass
 	for _, t := range r.Trials {
 		switch {
-		case t.State == selftest.Wrong:
+		case t.State == Wrong:
 			return cli.Findings
-		case t.Way == selftest.Plain && t.State != selftest.Right:
+		case t.Way == Plain && t.State != Right:
 			code = cli.Unknown
 		}
 	}

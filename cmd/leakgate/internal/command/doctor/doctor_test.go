@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/selftest"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/selftest/program"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/doctor/program"
 )
 
 func TestParse(t *testing.T) {
@@ -39,8 +38,8 @@ func TestJudge(t *testing.T) {
 		"wrong unknown unknown": cli.Findings,
 	} {
 		r := &report{}
-		for i, way := range []selftest.Way{selftest.Plain, selftest.Forked, selftest.InPlace} {
-			r.Trials = append(r.Trials, &selftest.Trial{Way: way, State: selftest.State(strings.Fields(states)[i])})
+		for i, way := range []Way{Plain, Forked, InPlace} {
+			r.Trials = append(r.Trials, &Trial{Way: way, State: State(strings.Fields(states)[i])})
 		}
 		require.Equal(t, want, r.judge(), states)
 	}
@@ -49,11 +48,11 @@ func TestJudge(t *testing.T) {
 func TestPrint(t *testing.T) {
 	var b strings.Builder
 	printHeader(&b)
-	printTrial(&b, &selftest.Trial{Way: selftest.Plain, State: selftest.Right, Took: 4321 * time.Millisecond, Result: &program.Result{
+	printTrial(&b, &Trial{Way: Plain, State: Right, Took: 4321 * time.Millisecond, Result: &program.Result{
 		Pause: 1234567, Again: 22222222, Scan: 999499999, Live: 12345, Missed: 5, Log: []string{"built a twin"}, NotForked: "it is refused",
 	}})
-	printTrial(&b, &selftest.Trial{Way: selftest.Forked, State: selftest.Unknown, Took: time.Second, Result: &program.Result{Unknown: []string{"cause\nremedy"}}})
-	printTrial(&b, &selftest.Trial{Way: selftest.InPlace, State: selftest.Failed, Took: time.Minute, Problem: "exit status 2\npanic"})
+	printTrial(&b, &Trial{Way: Forked, State: Unknown, Took: time.Second, Result: &program.Result{Unknown: []string{"cause\nremedy"}}})
+	printTrial(&b, &Trial{Way: InPlace, State: Failed, Took: time.Minute, Problem: "exit status 2\npanic"})
 	require.Equal(t, `
 a test with known leaks  verdicts     pause  capture     scan    alive   in all
 go test                  right       1.23ms   22.2ms    999ms   12,345    4.32s

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/selftest"
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
@@ -38,7 +37,7 @@ func printHeader(w io.Writer) {
 }
 
 // printTrial prints a line of the table, and the notes on it below.
-func printTrial(w io.Writer, t *selftest.Trial) {
+func printTrial(w io.Writer, t *Trial) {
 	r := t.Result
 	if r == nil {
 		fmt.Fprintf(w, "%-24s %-9s %8s %8s %8s %8s %8s\n", t.Way, t.State, "", "", "", "", round(t.Took))
@@ -88,7 +87,7 @@ func (r *report) printConclusion(w io.Writer) {
 	case cli.Pass:
 		fmt.Fprintln(w, "leakgate works here.")
 		for _, t := range r.Trials {
-			if t.State != selftest.Right {
+			if t.State != Right {
 				fmt.Fprintf(w, "The way %q does not; nothing needs it.\n", t.Way)
 			}
 		}

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldens"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 	"github.com/leakgate/leakgate/golden"
 )
@@ -143,11 +143,11 @@ func (g *command) find() ([]goldens.File, error) {
 // linksLeakcheck reports whether the test binary of the package in a folder links leakcheck. It
 // returns true if the package does not load.
 func linksLeakcheck(folder string, env []string) bool {
-	found, matched, err := discover.Packages(discover.Config{Dir: folder, Env: env}, []string{"."})
+	found, matched, err := gotest.Packages(gotest.Query{Dir: folder, Env: env}, []string{"."})
 	if err != nil || matched == 0 {
 		return true
 	}
-	return slices.ContainsFunc(found, func(p discover.Package) bool { return p.Leakcheck })
+	return slices.ContainsFunc(found, func(p gotest.Package) bool { return p.Leakcheck })
 }
 
 // list prints a table of the files.

@@ -15,10 +15,7 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/finding"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/leftover"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/plan"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/source"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/suppress"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/workspace"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/internal/envvar"
@@ -66,11 +63,11 @@ func (s *session) repeatTests(signals <-chan os.Signal, onSignal func(), handle 
 
 func (a *autoRun) run(ctx gocontext.Context) error {
 	inv := a.invocation
-	packages, err := plan.Packages(plan.Config{Dir: inv.Dir, Env: inv.Env, BuildFlags: inv.BuildFlags()}, inv.Packages)
+	packages, err := source.Packages(source.Config{Dir: inv.Dir, Env: inv.Env, BuildFlags: inv.BuildFlags()}, inv.Packages)
 	if err != nil {
 		return fmt.Errorf("cannot list packages:\n%w", err)
 	}
-	if a.ignored, err = suppress.Load(inv.Dir); err != nil {
+	if a.ignored, err = finding.LoadSuppressions(inv.Dir); err != nil {
 		return err
 	}
 	a.workspace, err = workspace.Open(workspace.Config{Dir: inv.Dir, Env: inv.Env, GOVERSION: a.report.GoVersion, Packages: packages})
@@ -93,9 +90,9 @@ func (a *autoRun) run(ctx gocontext.Context) error {
 }
 
 // buildAndRepeat builds one package after the other, and repeats the tests of several at a time.
-func (a *autoRun) buildAndRepeat(ctx gocontext.Context, packages []*plan.Package) {
+func (a *autoRun) buildAndRepeat(ctx gocontext.Context, packages []*source.Package) {
 	type built struct {
-		p      *plan.Package
+		p      *source.Package
 		file   string
 		folder string
 	}
@@ -141,7 +138,7 @@ func (a *autoRun) buildAndRepeat(ctx gocontext.Context, packages []*plan.Package
 	workers.Wait()
 }
 
-func (a *autoRun) repeat(ctx gocontext.Context, p *plan.Package, file, folder string) error {
+func (a *autoRun) repeat(ctx gocontext.Context, p *source.Package, file, folder string) error {
 	modules, err := a.modules(file, p)
 	if err != nil {
 		return err
@@ -157,7 +154,7 @@ func (a *autoRun) repeat(ctx gocontext.Context, p *plan.Package, file, folder st
 	}
 	a.begin(p)
 	started := time.Now()
-	before := leftover.Look(p.Dir, a.dir.Path, a.workspace.Dir)
+	before := lookAt(p.Dir, a.dir.Path, a.workspace.Dir)
 	report, err := b.Run(ctx, a.functions(p), a.selected(p.Benchmarks()))
 	var moved []string
 	if err != nil || report.Cut {

@@ -11,20 +11,20 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/finding"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/plan"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/source"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/workspace"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
-func (a *autoRun) begin(p *plan.Package) {
+func (a *autoRun) begin(p *source.Package) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.send(gotest.Event{Action: "start", Package: p.ImportPath})
 }
 
 // skip sends the events of a package without functions to repeat.
-func (a *autoRun) skip(p *plan.Package) {
+func (a *autoRun) skip(p *source.Package) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.send(gotest.Event{Action: "start", Package: p.ImportPath})
@@ -33,7 +33,7 @@ func (a *autoRun) skip(p *plan.Package) {
 }
 
 // ended sends the events that go test would have sent about a package.
-func (a *autoRun) ended(p *plan.Package, found *finding.Package, took time.Duration) error {
+func (a *autoRun) ended(p *source.Package, found *finding.Package, took time.Duration) error {
 	pkg := p.ImportPath
 	failed := make(map[string]string)
 	for _, f := range found.Failures {
@@ -78,7 +78,7 @@ func (a *autoRun) ended(p *plan.Package, found *finding.Package, took time.Durat
 
 // unbuilt sends the events of a package whose test binary does not build. It is the user's fault if
 // go test cannot build it either.
-func (a *autoRun) unbuilt(ctx gocontext.Context, p *plan.Package, failure error) {
+func (a *autoRun) unbuilt(ctx gocontext.Context, p *source.Package, failure error) {
 	if ctx.Err() != nil {
 		return
 	}

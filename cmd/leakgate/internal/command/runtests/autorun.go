@@ -9,10 +9,7 @@ import (
 	"sync"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/finding"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/judge"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/plan"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/source"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/suppress"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/workspace"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/internal/symbol"
@@ -31,7 +28,7 @@ type autoRun struct {
 	failed  bool
 	err     error
 	sorter  *finding.Sorter
-	ignored *suppress.List
+	ignored *finding.Suppressions
 	sources *source.Finder
 
 	dependencies func() map[string]string // versions of all tests' modules, except the user's
@@ -40,7 +37,7 @@ type autoRun struct {
 }
 
 // functions returns the functions of a package that -run selects.
-func (a *autoRun) functions(p *plan.Package) []string { return a.selected(p.Names()) }
+func (a *autoRun) functions(p *source.Package) []string { return a.selected(p.Names()) }
 
 // selected returns the names that -run matches.
 func (a *autoRun) selected(names []string) []string {
@@ -72,12 +69,12 @@ func (a *autoRun) stop(err error) {
 
 // modules describes the modules of a test binary: those that the user's packages come from, and the
 // others.
-func (a *autoRun) modules(file string, p *plan.Package) (*judge.Modules, error) {
+func (a *autoRun) modules(file string, p *source.Package) (*finding.Modules, error) {
 	info, err := buildinfo.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	m := &judge.Modules{
+	m := &finding.Modules{
 		Own: append([]string{info.Main.Path, p.Module.Path}, slices.Collect(maps.Keys(a.workspace.Modules))...), Deps: make(map[string]string),
 		Std: symbol.ModulesOf(info), Ignored: a.ignored.Match, Closer: a.sources.Method, OnlyTests: a.sources.OnlyTests,
 		TestsAssign: func(variable string) bool { return a.sources.TestsAssign(variable, p.ImportPath) },

@@ -17,7 +17,6 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/compare"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldens"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
@@ -46,7 +45,7 @@ func (e *errBase) Unwrap() error { return e.err }
 // measureBase runs the tests of packages at the revision that o names, or finds the results of an
 // earlier measurement. It writes the golden files that they would have at that revision to the
 // directory goldens. say tells the user what goes on.
-func measureBase(c *cli.Context, o *Options, found []discover.Package, goEnv gotest.GoEnv, goldens string, say func(string), run rerun) (*baseRun, error) {
+func measureBase(c *cli.Context, o *Options, found []gotest.Package, goEnv gotest.GoEnv, goldens string, say func(string), run rerun) (*baseRun, error) {
 	r, err := revision.Find(o.dir, o.base)
 	if err != nil {
 		return nil, fmt.Errorf("-base: %w", err) // a wrong command line
@@ -58,7 +57,7 @@ func measureBase(c *cli.Context, o *Options, found []discover.Package, goEnv got
 	return b, nil
 }
 
-func measureAt(c *cli.Context, o *Options, r *revision.Revision, found []discover.Package, goEnv gotest.GoEnv, goldens string, say func(string), run rerun) (*baseRun, error) {
+func measureAt(c *cli.Context, o *Options, r *revision.Revision, found []gotest.Package, goEnv gotest.GoEnv, goldens string, say func(string), run rerun) (*baseRun, error) {
 	store, err := revision.OpenStore(r)
 	if err != nil {
 		return nil, err
@@ -106,7 +105,7 @@ func (b *baseRun) whole() bool {
 
 // measureInto checks the revision out at tree and runs its tests. The results go to dir: the golden
 // files to dir/base, a name that messages show, and the artifacts of the run to dir/artifacts.
-func measureInto(c *cli.Context, o *Options, r *revision.Revision, found []discover.Package, s seeds, tree, dir string, run rerun) error {
+func measureInto(c *cli.Context, o *Options, r *revision.Revision, found []gotest.Package, s seeds, tree, dir string, run rerun) error {
 	goldens, reports := filepath.Join(dir, "base"), filepath.Join(dir, "artifacts")
 	if err := s.write(goldens); err != nil {
 		return err
@@ -182,7 +181,7 @@ func (o *Options) baseArgs() []string {
 }
 
 // packagesAt returns the packages among found that also have tests with leakcheck in dir.
-func (o *Options) packagesAt(dir string, found []discover.Package, env []string) ([]string, error) {
+func (o *Options) packagesAt(dir string, found []gotest.Package, env []string) ([]string, error) {
 	var patterns []string
 	for _, p := range o.patterns {
 		switch {
@@ -200,13 +199,13 @@ func (o *Options) packagesAt(dir string, found []discover.Package, env []string)
 		return nil, nil
 	}
 	inv := o.invocation(gotest.GoEnv{})
-	there, _, err := discover.Packages(discover.Config{Dir: dir, Env: env, BuildFlags: inv.BuildFlags()}, patterns)
+	there, _, err := gotest.Packages(gotest.Query{Dir: dir, Env: env, BuildFlags: inv.BuildFlags()}, patterns)
 	if err != nil {
 		return nil, fmt.Errorf("its packages do not load:\n%w", err)
 	}
 	var paths []string
 	for _, p := range there {
-		here := slices.ContainsFunc(found, func(f discover.Package) bool { return f.ImportPath == p.ImportPath })
+		here := slices.ContainsFunc(found, func(f gotest.Package) bool { return f.ImportPath == p.ImportPath })
 		if here && (p.Leakcheck || o.all || o.auto.on) {
 			paths = append(paths, p.ImportPath)
 		}
@@ -291,7 +290,7 @@ func (b *baseRun) addUnmeasured(run *outcome.Run, sites []compare.Site, why stri
 // that somebody wrote (<=N, *) is a limit for the comparison, too.
 type seeds map[string][]byte // by slash path below the directory of golden files
 
-func goldenSeeds(found []discover.Package) (seeds, error) {
+func goldenSeeds(found []gotest.Package) (seeds, error) {
 	s := make(seeds)
 	for _, p := range found {
 		files, err := goldens.Find(p.Dir, func() bool { return true })

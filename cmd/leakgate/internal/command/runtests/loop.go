@@ -14,7 +14,7 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldenset"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldens"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
@@ -27,7 +27,7 @@ func (s *session) run() error {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 
-	goldens, err := goldenset.Read(s.folders())
+	before, err := goldens.ReadSet(s.folders())
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (s *session) run() error {
 		resume = present.StopCommands(s.display.Screen)
 	}
 	defer resume()
-	measured := make(goldenset.Measured)
+	measured := make(goldens.Measured)
 	for n := 1; n <= s.options.runs; n++ {
 		if s.options.runs > 1 {
 			fmt.Fprintf(s.display.Screen, "run %d of %d\n", n, s.options.runs)
@@ -60,7 +60,7 @@ func (s *session) run() error {
 	}
 	switch {
 	case s.options.runs == 1:
-		s.noteChanges(goldens)
+		s.noteChanges(before)
 	case s.report.Outcome == outcome.Pass:
 		err = s.calibrate(measured)
 	default:

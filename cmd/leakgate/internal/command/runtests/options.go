@@ -9,8 +9,8 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/formats"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 	"github.com/leakgate/leakgate/internal/envvar"
 )
 
@@ -36,7 +36,7 @@ type Options struct {
 	timeout   string
 	update    bool
 	verbose   bool
-	formats   formats.Options
+	formats   present.Formats
 
 	patterns    []string
 	passthrough gotest.Passthrough

@@ -8,7 +8,6 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/isolate"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
@@ -112,17 +111,17 @@ func newSession(c *cli.Context, o *Options) (*session, error) {
 		inv.Env = append(inv.Env, envvar.Goldens.Set(dir.Base()))
 	}
 	return &session{
-		context: c, options: o, invocation: inv, found: found, sources: outcome.FindSources(o.dir, discover.Folders(found)), dir: dir, display: d,
+		context: c, options: o, invocation: inv, found: found, sources: outcome.FindSources(o.dir, gotest.PackageFolders(found)), dir: dir, display: d,
 		report: &outcome.Run{Schema: outcome.Schema, Leakgate: cli.Version(), GoVersion: goEnv.GOVERSION, Shard: o.shard.Shard},
 		base:   against, isolated: isolated, native: native,
 	}, nil
 }
 
 // findPackages returns the packages to run, by import path. There is at least one.
-func (o *Options) findPackages(inv *gotest.Invocation) ([]discover.Package, error) {
-	found, matched, err := discover.Packages(
-		discover.Config{Dir: o.dir, Env: inv.Env, BuildFlags: inv.BuildFlags()}, o.patterns)
-	if _, ok := errors.AsType[*discover.LoadError](err); ok {
+func (o *Options) findPackages(inv *gotest.Invocation) ([]gotest.Package, error) {
+	found, matched, err := gotest.Packages(
+		gotest.Query{Dir: o.dir, Env: inv.Env, BuildFlags: inv.BuildFlags()}, o.patterns)
+	if _, ok := errors.AsType[*gotest.LoadError](err); ok {
 		return nil, fmt.Errorf("cannot load packages:\n%w", err)
 	}
 	if err != nil {
@@ -132,7 +131,7 @@ func (o *Options) findPackages(inv *gotest.Invocation) ([]discover.Package, erro
 	if matched == 0 {
 		return nil, fmt.Errorf("no packages match %s", patterns)
 	}
-	var wanted []discover.Package
+	var wanted []gotest.Package
 	for _, p := range found {
 		if p.Leakcheck || o.all || o.auto.on {
 			wanted = append(wanted, p)
@@ -151,7 +150,7 @@ func (o *Options) findPackages(inv *gotest.Invocation) ([]discover.Package, erro
 // firstTest is the help for a user who has no test yet.
 const firstTest = `Add one, for example:
 
-	import "` + discover.Leakcheck + `"
+	import "` + gotest.LeakcheckPath + `"
 
 	func TestRetained(t *testing.T) {
 		// ... use the code under test ...

@@ -5,7 +5,6 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/discover"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/isolate"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
@@ -17,7 +16,7 @@ type session struct {
 	context    *cli.Context
 	options    *Options
 	invocation *gotest.Invocation
-	found      []discover.Package
+	found      []gotest.Package
 	sources    outcome.Sources
 	dir        *artifacts.Dir
 	display    *present.Display

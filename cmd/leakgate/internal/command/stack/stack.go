@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/pproffile"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/stackfile"
 	"github.com/leakgate/leakgate/internal/wholefile"
 	"github.com/leakgate/leakgate/stackprof"
 )
@@ -76,14 +74,14 @@ func (o *Options) show(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	p, err := pproffile.Parse(data)
+	p, err := cli.ParseProfile(data)
 	if err != nil {
 		return fmt.Errorf("%s is no profile: %w", o.source, err)
 	}
 	if o.growth {
 		return o.showGrowth(w, p)
 	}
-	top, err := stackfile.Top(p)
+	top, err := topFunctions(p)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.source, err)
 	}

@@ -10,13 +10,12 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/stackfile"
 )
 
 // showGrowth prints which functions made stacks grow while a CPU profile was taken, and writes
 // their samples to -o.
 func (o *Options) showGrowth(w io.Writer, cpu *profile.Profile) error {
-	grown, err := stackfile.Growth(cpu)
+	grown, err := growth(cpu)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.source, err)
 	}

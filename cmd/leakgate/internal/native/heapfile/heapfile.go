@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/memorymap"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/pproffile"
 )
 
 // The formats. tcmalloc writes gperftools' format.
@@ -42,7 +42,7 @@ const (
 
 // Parse reads a profile and detects its format. The error says what was expected.
 func Parse(data []byte) (*File, error) {
-	data, err := pproffile.Unpack(data)
+	data, err := cli.Unpack(data)
 	if err != nil {
 		return nil, err
 	}

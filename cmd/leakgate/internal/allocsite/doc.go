@@ -1,3 +1,0 @@
-// Package allocsite reads Go executables, so that package alloccode can tell what their calls
-// allocate.
-package allocsite

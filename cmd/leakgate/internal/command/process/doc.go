@@ -1,0 +1,2 @@
+// Package process has the commands that look into another process: scan and watch.
+package process

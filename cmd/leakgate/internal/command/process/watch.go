@@ -1,0 +1,168 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
+	"github.com/leakgate/leakgate/internal/jump"
+	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/refscan/foreign"
+	"github.com/leakgate/leakgate/refscan/scanreport"
+)
+
+// Watch is the command "leakgate watch".
+func Watch(c *cli.Context, args []string) int {
+	o, err := ParseWatch(args)
+	if err != nil {
+		return c.Unparsed(err, "watch")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends this process at once
+	return o.watch(ctx, c)
+}
+
+// baseAge is the age at which the snapshot that spikes are compared with is renewed.
+const baseAge = time.Hour
+
+// A watch is the state of the command.
+type watch struct {
+	*WatchOptions
+	*cli.Context
+	counters *foreign.Counters
+	judge    *jump.Judge
+	last     uint32 // number of the collection that was read last
+	cycles   int    // number of collections that were read
+	spikes   int
+	ready    bool
+	base     *scanreport.Scan
+	baseErr  error
+	based    time.Time
+}
+
+// watch watches until the process ends, ctx is done, or there were -max spikes.
+func (o *WatchOptions) watch(ctx context.Context, c *cli.Context) int {
+	counters, err := foreign.OpenCounters(ctx, o.process.PID, o.process.Options()...)
+	var first foreign.Cycle
+	if err == nil {
+		defer func() { _ = counters.Close() }()
+		first, err = counters.Last()
+	}
+	if err != nil {
+		c.Failure("could not tell: %v", err)
+		return cli.Unknown
+	}
+	w := &watch{WatchOptions: o, Context: c, counters: counters, judge: jump.NewJudge(o.threshold, o.every, o.most), last: first.Number}
+	fmt.Fprintf(c.Stdout, "watching %s of %s; a spike is %s above the usual\n", o.process.Name(), o.process.Program(), o.threshold)
+	if first.Number > 0 {
+		w.ended(ctx, first)
+	}
+	tick := time.NewTicker(o.poll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return w.end("interrupted", nil)
+		case <-tick.C:
+		}
+		cycle, err := counters.Last()
+		switch {
+		case errors.Is(err, foreign.ErrEnded):
+			return w.end(o.process.Name()+" has ended", nil)
+		case err != nil:
+			return w.end("", err)
+		case cycle.Number != w.last:
+			w.last = cycle.Number
+			w.ended(ctx, cycle)
+		}
+		if w.spikes == o.most {
+			return w.end(fmt.Sprintf("that were all of -max %d", o.most), nil)
+		}
+	}
+}
+
+// ended judges a collection that has ended.
+func (w *watch) ended(ctx context.Context, cycle foreign.Cycle) {
+	w.cycles++
+	now := time.Now()
+	live, certain := cycle.Least()
+	switch g := w.judge.Ended(live, certain, now); {
+	case g.Spike:
+		w.look(ctx, &scanreport.Spike{
+			Source: w.process.Name(), At: now, Collection: uint64(cycle.Number), Live: live, Certain: certain, Usual: g.Usual, Limit: g.Limit, LeftOut: g.LeftOut,
+		})
+	case g.Calm:
+		if !w.noBase && (w.based.IsZero() || now.Sub(w.based) >= baseAge) {
+			w.takeBase(ctx)
+			w.based = now
+		}
+		if !w.ready {
+			w.ready = true
+			fmt.Fprintf(w.Stdout, "%s alive as a rule\n", textfmt.ByteCount(g.Usual))
+		}
+	}
+}
+
+// takeBase takes the snapshot to compare with. If it fails, the previous one stays.
+func (w *watch) takeBase(ctx context.Context) {
+	scan, err := w.process.Scan(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case err == nil:
+		w.base, w.baseErr = scan, nil
+		fmt.Fprintf(w.Stdout, "took a snapshot to compare with: %s stood still for %.1f ms\n", w.process.Name(), scan.Report.Pause.Seconds()*1000)
+	case w.base == nil:
+		w.baseErr = fmt.Errorf("there is no snapshot of a usual moment: %w", err)
+	}
+}
+
+// look finds out what holds a spike, and prints it.
+func (w *watch) look(ctx context.Context, s *scanreport.Spike) {
+	s.Scan, s.Err = w.process.Scan(ctx)
+	if s.IsNone() {
+		w.judge.Nothing(s.At)
+		return
+	}
+	w.spikes++
+	s.Base, s.BaseErr = w.base, w.baseErr
+	fmt.Fprintf(w.Stdout, "\n%s  ", s.At.Format(time.DateTime))
+	if err := s.WriteText(w.Stdout, w.top); err != nil {
+		w.Failure("%v", err)
+	}
+	if w.output == "" {
+		return
+	}
+	folder, err := s.WriteFolder(w.output)
+	if err != nil {
+		w.Failure("the spike is not kept: %v", err)
+		return
+	}
+	fmt.Fprintf(w.Stdout, "kept in %s\n", cli.Shown(folder))
+}
+
+// end prints how the watch ended, and returns the exit code.
+func (w *watch) end(why string, err error) int {
+	if err != nil {
+		w.Failure("could not tell: %v", err)
+		return cli.Unknown
+	}
+	leftOut := ""
+	if n := w.judge.LeftOut(); n > 0 {
+		leftOut = fmt.Sprintf(", and since the last one %s beyond the threshold left out because of -every", textfmt.CountNoun(int64(n), "collection"))
+	}
+	fmt.Fprintf(w.Stdout, "%s: %s, %s%s\n", why, textfmt.CountNoun(int64(w.cycles), "garbage collection"), textfmt.CountNoun(int64(w.spikes), "spike"), leftOut)
+	switch {
+	case w.spikes > 0:
+		return cli.Findings
+	case !w.ready:
+		w.Failure("could not tell: what is usual is known after %d garbage collections that end while it is watched, and there were %d: watch for longer", jump.Learned, w.cycles)
+		return cli.Unknown
+	}
+	return cli.Pass
+}

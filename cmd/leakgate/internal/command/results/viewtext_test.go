@@ -1,0 +1,68 @@
+package results
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// TestTextComparesWithBefore shows the growth on each line, the largest first, and nodes that are
+// gone.
+func TestTextComparesWithBefore(t *testing.T) {
+	root := func(name string, bytes int64, below ...*refscan.Node) *refscan.Node {
+		return &refscan.Node{Name: name, Type: "[]*app.T", Objects: 1, Bytes: bytes, Root: &refscan.RootInfo{Kind: refscan.RootGlobal}, Children: below}
+	}
+	all := func(objects, bytes int64) *refscan.Node {
+		return &refscan.Node{Name: "[3]", Type: "*example.com/app/v2.T", Objects: objects, Bytes: bytes}
+	}
+	before := &refscan.Report{Roots: []*refscan.Node{root("app.config", 4096), root("app.leak", 64, all(2, 128)), root("app.gone", 512)}}
+	now := &refscan.Report{Roots: []*refscan.Node{root("app.config", 4096), root("app.leak", 128, all(12, 768))}}
+
+	var b strings.Builder
+	textFound(&b, &page.Found{Report: now, Before: before, Title: "base"})
+	require.Equal(t, `  compared with the base:
+    objects       bytes     objects        bytes
+         13       896 B         +10       +704 B  app.leak  []*app.T
+         12       768 B         +10       +640 B  └─ [*]  *app.T
+          0         0 B          -1       -512 B  app.gone  []*app.T
+          1     4.0 KiB                           and 1 more
+`, b.String())
+
+	b.Reset()
+	textFound(&b, &page.Found{Report: now, Before: now, Title: "baseline"})
+	require.Contains(t, b.String(), "\n          1     4.0 KiB                           app.config  []*app.T\n", "nothing changed")
+	require.NotContains(t, b.String(), "[*]")
+
+	b.Reset()
+	textFound(&b, &page.Found{Report: now})
+	require.Equal(t, `    objects       bytes
+          1     4.0 KiB  app.config  []*app.T
+         13       896 B  app.leak  []*app.T
+         12       768 B  └─ [*]  *app.T
+`, b.String())
+
+	b.Reset()
+	textFound(&b, &page.Found{})
+	require.Contains(t, b.String(), "no tree was kept")
+	b.Reset()
+	textFound(&b, &page.Found{Problems: []string{"report.json: it is not there"}})
+	require.Equal(t, "  report.json: it is not there\n", b.String())
+}
+
+// TestTextLeavesOut says how much of a tree is not shown.
+func TestTextLeavesOut(t *testing.T) {
+	var roots []*refscan.Node
+	for i := range 20 {
+		roots = append(roots, &refscan.Node{Name: "app." + strings.Repeat("x", i+1), Objects: 1, Bytes: 16, Root: &refscan.RootInfo{Kind: refscan.RootGlobal}})
+	}
+	var b strings.Builder
+	textFound(&b, &page.Found{Report: &refscan.Report{Roots: roots}})
+	require.Contains(t, b.String(), "\n          8       128 B  and 8 more\n")
+	for line := range strings.Lines(b.String()) {
+		require.LessOrEqual(t, len([]rune(line)), textColumn+1)
+	}
+}
