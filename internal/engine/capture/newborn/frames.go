@@ -32,10 +32,10 @@ func (l *Layout) stack(k int, id uint64) (sp, hi uintptr, ok bool) {
 // depth returns the bytes in use of the stack of the goroutine whose record has index k; 0 if it
 // runs.
 func (l *Layout) depth(k int) uint64 {
-	g := peek.Word(peek.Word(l.allgs) + uintptr(8*k))
-	switch peek.Half(g+l.gStatus) &^ rtlayout.Scanning {
+	g := rawmem.Word(rawmem.Word(l.allgs) + uintptr(8*k))
+	switch rawmem.Half(g+l.gStatus) &^ rtlayout.Scanning {
 	case rtlayout.Waiting, rtlayout.Runnable:
-		return uint64(peek.Word(g+l.gStackHi) - peek.Word(g+l.gSP))
+		return uint64(rawmem.Word(g+l.gStackHi) - rawmem.Word(g+l.gSP))
 	}
 	return 0
 }
