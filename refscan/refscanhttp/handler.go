@@ -176,7 +176,7 @@ func look(ctx context.Context) (scan *scanreport.Scan, number int, err error) {
 	defer busy.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	if scan, err = scanreport.TakeSelf(ctx, nil, refscan.WithRetained()); err != nil {
+	if scan, err = scanreport.TakeSelf(ctx, refscan.WithRetained()); err != nil {
 		return nil, 0, err
 	}
 	return scan, kept.add(scan), nil

@@ -13,15 +13,12 @@ import (
 // Self names this process, as Scan.Source does.
 func Self() string { return fmt.Sprintf("process %d", os.Getpid()) }
 
-// TakeSelf scans a snapshot of this process, as it is after one garbage collection. captured is
-// called when the snapshot is taken, or has failed; it may be nil. ctx bounds the preparations.
-func TakeSelf(ctx context.Context, captured func(), scan ...refscan.ScanOption) (*Scan, error) {
+// TakeSelf scans a snapshot of this process, as it is after one garbage collection. ctx bounds the
+// preparations.
+func TakeSelf(ctx context.Context, scan ...refscan.ScanOption) (*Scan, error) {
 	exe, _ := os.Executable()
 	s := &Scan{Source: Self(), Program: exe, Taken: time.Now().Round(time.Millisecond)}
 	snapshot, err := refscan.Capture(refscan.WithContext(ctx), refscan.WithoutSettling())
-	if captured != nil {
-		captured()
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/pprofwire"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/wholefile"
@@ -33,7 +34,46 @@ type Spike struct {
 	// why there is none, or why the two cannot be compared; nil where none was asked for
 	BaseErr error
 
+	// Recorded is what stacks had allocated that was alive at the end of the mark phase, by the
+	// memory profiler's samples; nil: unknown. Much of it may be freed by the time of Scan.
+	Recorded []Recorded
+
 	HeapBase, Heap []byte // heap profiles; nil where there are none
+}
+
+// A Recorded is what one stack has allocated, in bytes: what was alive of that at the end of a mark
+// phase, and at an earlier moment.
+type Recorded struct {
+	Stack         []refscan.SourceFrame // the innermost first
+	Before, Alive int64
+}
+
+// SetRecorded sets Recorded, and makes of it the pair of heap profiles, of the earlier moment and of
+// the mark phase.
+func (s *Spike) SetRecorded(all []Recorded) {
+	s.Recorded = all
+	s.HeapBase = heapProfile(all, func(r *Recorded) int64 { return r.Before })
+	s.Heap = heapProfile(all, func(r *Recorded) int64 { return r.Alive })
+}
+
+func heapProfile(all []Recorded, bytesOf func(*Recorded) int64) []byte {
+	p := pprofwire.New(time.Now().UnixNano(), []pprofwire.ValueType{{Type: "inuse_space", Unit: "bytes"}}, "inuse_space")
+	for i := range all {
+		r := &all[i]
+		if bytesOf(r) <= 0 || len(r.Stack) == 0 {
+			continue
+		}
+		var stack []uint64
+		for _, f := range r.Stack {
+			stack = append(stack, p.Location(f.Func, f.File, int64(f.Line)))
+		}
+		p.Sample(stack, bytesOf(r))
+	}
+	var b bytes.Buffer
+	if p.Write(&b) != nil {
+		return nil
+	}
+	return b.Bytes()
 }
 
 // Held reports whether the snapshot, too, shows more than the threshold.
@@ -59,25 +99,45 @@ func (s *Spike) WriteText(w io.Writer, limit int) error {
 	if s.LeftOut > 0 {
 		fmt.Fprintf(&b, "since the spike before, %s beyond the threshold left out because of the limits\n", textfmt.CountNoun(int64(s.LeftOut), "mark phase"))
 	}
+	s.writeHolding(&b)
+	s.writeRecorded(&b)
 	if err := s.writeSnapshot(&b, limit); err != nil {
 		return err
-	}
-	if len(s.HeapBase) > 0 && len(s.Heap) > 0 {
-		fmt.Fprintf(&b, "\nall that was allocated and alive then, by samples: go tool pprof -base %s %s\n", heapBaseFile, heapFile)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// writeSnapshot writes what the snapshot shows.
-func (s *Spike) writeSnapshot(b *strings.Builder, limit int) error {
+// writeRecorded writes which stacks had allocated more that was alive than before.
+func (s *Spike) writeRecorded(b *strings.Builder) {
+	if len(s.HeapBase) == 0 || len(s.Heap) == 0 {
+		return
+	}
+	const profiles = "go tool pprof -base " + heapBaseFile + " " + heapFile + "\n"
+	if s.Recorded == nil {
+		b.WriteString("\nall that was allocated and alive then, by samples: " + profiles)
+		return
+	}
+	of := make(map[string]int64)
+	for _, r := range s.Recorded {
+		of[stackText(r.Stack)] += r.Alive - r.Before
+	}
+	b.WriteString("\nalive at the end of that mark phase and not before, by samples:\n")
+	if writeStacks(b, of, "    %s allocated at:\n%s") == 0 {
+		b.WriteString("    nothing\n")
+	}
+	b.WriteString("all of it: " + profiles)
+}
+
+// writeHolding writes whether the snapshot shows the memory.
+func (s *Spike) writeHolding(b *strings.Builder) {
 	if s.Scan == nil {
 		b.WriteString("who held it is not known")
 		if s.Err != nil {
 			fmt.Fprintf(b, ": %v", s.Err)
 		}
 		b.WriteString("\n")
-		return nil
+		return
 	}
 	r := s.Scan.Report
 	shows := textfmt.ByteCount(r.Totals.AttributedBytes)
@@ -89,9 +149,17 @@ func (s *Spike) writeSnapshot(b *strings.Builder, limit int) error {
 	if why := s.Scan.Unsound(); why != "" {
 		fmt.Fprintf(b, "the figures are not reliable: %s\n", why)
 	}
+}
+
+// writeSnapshot writes what the snapshot shows.
+func (s *Spike) writeSnapshot(b *strings.Builder, limit int) error {
+	if s.Scan == nil {
+		return nil
+	}
 	growth, err := s.growth()
 	switch {
 	case err != nil:
+		b.WriteString("\n")
 		fmt.Fprintf(b, "what is more than usual is not told apart: %v\n", err)
 	case growth != nil:
 		b.WriteString("\n")
@@ -193,6 +261,12 @@ func writeAllocated(b *strings.Builder, n *refscan.Node) {
 		}
 	}
 	sum(n)
+	writeStacks(b, of, "    allocated at (%s recorded):\n%s")
+}
+
+// writeStacks writes the stacks with most bytes, and returns how many. The format is that of their
+// bytes and their text.
+func writeStacks(b *strings.Builder, of map[string]int64, format string) (shown int) {
 	stacks := make([]string, 0, len(of))
 	for text := range of {
 		stacks = append(stacks, text)
@@ -204,8 +278,13 @@ func writeAllocated(b *strings.Builder, n *refscan.Node) {
 		return stacks[i] < stacks[j]
 	})
 	for _, text := range stacks[:min(maxStacks, len(stacks))] {
-		fmt.Fprintf(b, "    allocated at (%s recorded):\n%s", textfmt.ByteCount(of[text]), text)
+		if of[text] <= 0 || 10*of[text] < of[stacks[0]] {
+			break
+		}
+		fmt.Fprintf(b, format, textfmt.ByteCount(of[text]), text)
+		shown++
 	}
+	return shown
 }
 
 func stackText(stack []refscan.SourceFrame) string {

@@ -46,10 +46,13 @@ type watch struct {
 	judge    *jump.Judge
 	metrics  *gcwatch.Reader
 	counters *gcwatch.Counters // read from the runtime's memory; nil without debug information
+	records  *gcwatch.Records  // likewise
 
 	last     uint64 // number of the collection that was read last
 	skipUpTo uint64 // up to this number, collections also count what the watcher itself allocated
-	heapBase []byte // a heap profile
+	// the memory profiler's records, and the heap profile, of a usual moment
+	usual    []gcwatch.Recorded
+	heapBase []byte
 	profiled time.Time
 	base     []byte // an encoded, compressed scan: decoded, it would be many heap objects
 	baseErr  error
@@ -81,7 +84,7 @@ func newWatch(c Config, threshold jump.Threshold) *watch {
 }
 
 func (w *watch) run(number int) {
-	w.counters = findCounters(w.ended)
+	w.counters, w.records = findCounters(w.ended)
 	told := gcwatch.Start()
 	tick := time.NewTicker(poll)
 	defer func() {
@@ -139,20 +142,24 @@ func (w *watch) cycle() (last gcwatch.Cycle, certain bool) {
 
 // findCounters returns nil without debug information. Then nothing tells live objects from
 // those that were allocated while a collection marked.
-func findCounters(ctx context.Context) *gcwatch.Counters {
+func findCounters(ctx context.Context) (*gcwatch.Counters, *gcwatch.Records) {
 	index, err := snapshot.OpenIndex(ctx, func(string, ...any) {})
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	bias, err := snapshot.LoadBias(index)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	counters, err := gcwatch.FindCounters(rtlayout.In(index, bias))
 	if err != nil {
-		return nil
+		return nil, nil
 	}
-	return counters
+	records, err := gcwatch.FindRecords(rtlayout.In(index, bias))
+	if err != nil {
+		return counters, nil
+	}
+	return counters, records
 }
 
 // renew renews the heap profile and the snapshot that spikes are compared with, at a moment when no
@@ -160,7 +167,7 @@ func findCounters(ctx context.Context) *gcwatch.Counters {
 func (w *watch) renew() {
 	at := time.Now()
 	if w.heapBase == nil || at.Sub(w.profiled) >= profileAge {
-		w.heapBase, w.profiled = heapProfile(), at
+		w.usual, w.heapBase, w.profiled = w.readRecords(), heapProfile(), at
 		w.skipCollections()
 	}
 	if w.config.Base > 0 && (w.based.IsZero() || at.Sub(w.based) >= w.config.Base) {
@@ -172,7 +179,7 @@ func (w *watch) renew() {
 
 // takeBase takes the snapshot that spikes are compared with. If it fails, the previous one stays.
 func (w *watch) takeBase() {
-	scan, _, err := w.snapshot()
+	scan, err := w.snapshot()
 	if err == nil {
 		scan.Report = scan.Report.Fold()
 		var b bytes.Buffer
@@ -205,8 +212,13 @@ func (w *watch) decodeBase() (*scanreport.Scan, error) {
 
 // examineSpike takes a snapshot to find what holds a spike, and reports the spike.
 func (w *watch) examineSpike(all *scanreport.Spike) {
-	all.HeapBase = w.heapBase
-	all.Scan, all.Heap, all.Err = w.snapshot()
+	if recorded := w.recordedSince(all.Collection); recorded != nil {
+		all.SetRecorded(recorded)
+	}
+	all.Scan, all.Err = w.snapshot()
+	if all.Recorded == nil {
+		all.HeapBase, all.Heap = w.heapBase, heapProfile()
+	}
 	if w.ended.Err() != nil {
 		return
 	}
@@ -231,17 +243,12 @@ func (w *watch) examineSpike(all *scanreport.Spike) {
 //go:noinline
 func (w *watch) call(s *Spike) { w.config.OnSpike(s) }
 
-// snapshot takes a snapshot of this process, and the heap profile of the collection that begins
-// one.
-func (w *watch) snapshot() (scan *scanreport.Scan, heap []byte, err error) {
+// snapshot takes a snapshot of this process.
+func (w *watch) snapshot() (scan *scanreport.Scan, err error) {
 	defer w.skipCollections()
 	ctx, cancel := context.WithTimeout(w.ended, longest)
 	defer cancel()
-	// The capture began with a collection by runtime.GC, which published the profile of that moment
-	// (go1.26 runtime/mprof.go, mProf_PostSweep).
-	captured := func() { heap = heapProfile() }
-	scan, err = scanreport.TakeSelf(ctx, captured, refscan.WithRetained(), refscan.WithAllocationSites())
-	return scan, heap, err
+	return scanreport.TakeSelf(ctx, refscan.WithRetained(), refscan.WithAllocationSites())
 }
 
 // skipCollections makes read skip the collections until now, and one that is under way: they found

@@ -1,0 +1,131 @@
+package gcwatch
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
+)
+
+// Records finds the memory profiler's records in a process. They tell what was alive at the end of
+// the last mark phase and of the one before, however much of that has been freed since. The
+// profiler counts allocations and frees by mark phase, and publishes them two phases later (go1.26
+// and go1.27 runtime/mprof.go, mProf_Malloc, mProf_Free, mProf_NextCycle).
+type Records struct {
+	first, cycle, rate, sweep                uint64 // addresses
+	next, depth, size, bucket, future, phase uint64 // offsets and sizes
+	allocated, freed                         uint64
+}
+
+// FindRecords finds the records by debug information.
+func FindRecords(l *rtlayout.Lookup) (*Records, error) {
+	const bucket, phase = "runtime.bucket", "runtime.memRecordCycle"
+	r := &Records{
+		first: l.Variable("runtime.mbuckets").Addr, cycle: l.Variable("runtime.mProfCycle").Addr,
+		rate:  l.Variable("runtime.MemProfileRate").Addr,
+		sweep: l.Variable("runtime.sweep").Addr + l.Offset("runtime.sweepdata", "active.state"),
+		next:  l.Offset(bucket, "allnext"), depth: l.Offset(bucket, "nstk"), size: l.Offset(bucket, "size"), bucket: l.Size(bucket),
+		future: l.Offset("runtime.memRecord", "future"), phase: l.Size(phase),
+		allocated: l.Offset(phase, "allocs"), freed: l.Offset(phase, "frees"),
+	}
+	return r, l.Err()
+}
+
+// A Recorded is what one stack has allocated, in bytes, as far as the profiler's samples tell.
+// Before was alive at the end of the mark phase before the last one, Alive at the end of the last
+// one.
+type Recorded struct {
+	Stack         []uint64 // return addresses, the innermost first
+	Before, Alive int64
+}
+
+// maxRecords bounds how many records are read: more are damaged.
+const maxRecords = 1 << 20
+
+var errDamaged = errors.New("the memory profiler's records cannot be read: they change or are damaged")
+
+// Read returns the records of which anything was alive at one of the two moments. Where the last
+// collection was one by runtime.GC, which publishes its phase at once, Before is the same as Alive.
+// Garbage that is not swept yet counts as alive: see Swept. Read makes some twelve reads a record.
+func (r *Records) Read(m Memory) (all []Recorded, err error) {
+	w := words{m: m}
+	cycle := w.word(r.cycle, 4) // and in the lowest bit whether it is published
+	rate := int64(w.word(r.rate, 8))
+	n := 0
+	for b := w.word(r.first, 8); b != 0 && w.err == nil; b = w.word(b+r.next, 8) {
+		depth := w.word(b+r.depth, 8)
+		if n++; n > maxRecords || depth > maxDepth {
+			return nil, errDamaged
+		}
+		active := b + r.bucket + 8*depth
+		objects := func(at uint64) int64 { return int64(w.word(at+r.allocated, 8) - w.word(at+r.freed, 8)) }
+		in := func(phase uint64) int64 { return objects(active + r.future + phase%phases*r.phase) }
+		before, added := objects(active), in(cycle>>1+1)
+		if cycle&1 == 0 {
+			before += in(cycle >> 1)
+		}
+		if before <= 0 && added <= 0 {
+			continue
+		}
+		stack := make([]uint64, depth)
+		for i := range stack {
+			stack[i] = w.word(b+r.bucket+8*uint64(i), 8)
+		}
+		size := int64(w.word(b+r.size, 8))
+		all = append(all, Recorded{stack, scaled(before*size, size, rate), scaled((before+added)*size, size, rate)})
+	}
+	if w.err == nil && w.word(r.cycle, 4)>>1 != cycle>>1 {
+		w.err = errDamaged
+	}
+	return all, w.err
+}
+
+// Bracket returns records of the two moments around the last mark phase. earlier are records of a
+// moment before. If one more mark phase has ended meanwhile, the two moments are that of earlier and
+// the end of the mark phase before the last one; if a call of runtime.GC has published both
+// together, that of earlier and the end of the last one.
+func Bracket(now []Recorded, oneMore bool, earlier []Recorded) []Recorded {
+	published := !slices.ContainsFunc(now, func(r Recorded) bool { return r.Before != r.Alive })
+	if !oneMore && !published {
+		return now
+	}
+	was := make(map[string]int64)
+	key := func(r *Recorded) string { return fmt.Sprint(r.Stack) }
+	for i := range earlier {
+		was[key(&earlier[i])] += earlier[i].Alive
+	}
+	all := slices.Clone(now)
+	for i := range all {
+		r := &all[i]
+		if oneMore {
+			r.Alive = r.Before
+		}
+		k := key(r)
+		r.Before = min(was[k], r.Alive) // a stack has a record for each size
+		was[k] -= r.Before
+	}
+	return all
+}
+
+const (
+	phases   = 3 // of which the profiler has counts that are not published
+	maxDepth = 1024
+)
+
+// scaled returns how many bytes of objects of a size stand behind those of samples: an object is
+// sampled with probability 1-exp(-size/rate) (go1.26 runtime/pprof/protomem.go, scaleHeapSample).
+func scaled(bytes, size, rate int64) int64 {
+	if rate <= 1 || size <= 0 {
+		return bytes
+	}
+	return int64(float64(bytes) / (1 - math.Exp(-float64(size)/float64(rate))))
+}
+
+// Swept reports whether all garbage that the last mark phase found has been freed.
+func (r *Records) Swept(m Memory) bool {
+	const drained = 1 << 31 // go1.26 runtime/mgcsweep.go, sweepDrainedMask
+	state, err := m.Word(r.sweep, 4)
+	return err == nil && state&drained != 0
+}
