@@ -15,8 +15,9 @@ import (
 // Counters are the counters of a process's garbage collector. They are read from the runtime's
 // memory while the process runs: the process is neither stopped nor notified.
 type Counters struct {
-	memory *os.File
-	at     *gcwatch.Counters
+	memory  *os.File
+	at      *gcwatch.Counters
+	records *gcwatch.Records // nil: they cannot be found
 }
 
 // A Cycle is a garbage collection of a process.
@@ -47,12 +48,43 @@ func (p *program) counters(memory *os.File) (*Counters, error) {
 	if err != nil {
 		return nil, &refscan.UnavailableError{Cause: "the garbage collector's counters in the process cannot be read", Remedy: remedyReport, Err: err}
 	}
-	return &Counters{memory, at}, nil
+	records, err := gcwatch.FindRecords(rtlayout.In(p.index, p.file.Bias()))
+	if err != nil {
+		records = nil
+	}
+	return &Counters{memory, at, records}, nil
 }
 
 // Last is the collection that ended last. It takes eight reads of a word, some microseconds of this
 // process, and no time of the other. The error is ErrEnded, or that of the read.
 func (c *Counters) Last() (Cycle, error) { return c.at.Last(c) }
+
+// A Recorded is what one stack of a process has allocated, by the samples of its memory profiler.
+type Recorded = gcwatch.Recorded
+
+// Recorded returns the memory profiler's records of the process, nil if they cannot be read. It
+// takes some microseconds of this process for each stack, and no time of the other.
+func (c *Counters) Recorded() []Recorded {
+	if c.records == nil {
+		return nil
+	}
+	all, err := c.records.Read(c)
+	if err != nil {
+		return nil
+	}
+	return all
+}
+
+// RecordedAround returns what was alive, by stack, at the end of the mark phase of a collection that
+// has just ended, however much of that has been freed since, and before: at the end of the mark
+// phase before, or at the moment of earlier records. It returns nil if two more mark phases have
+// ended, and waits up to 100 ms for garbage to be freed.
+func (c *Counters) RecordedAround(of Cycle, earlier []Recorded) []Recorded {
+	if c.records == nil {
+		return nil
+	}
+	return c.records.Around(c, c.at, of.Number, earlier)
+}
 
 // cycles is the number of collections that have ended, modulo 2^31, as goruntime.Model.Cycles
 // counts them.

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/process/attach"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
@@ -43,6 +45,24 @@ type Process struct {
 	frozen    *attach.Frozen
 
 	signalStack func(sp uint64) (lo, hi uint64) // see attach.Options
+}
+
+// Frames names the functions of a stack of return addresses of the process, the innermost first,
+// without those of the allocator. The snapshot must not be closed.
+func (p *Process) Frames(stack []uint64) (frames []refscan.SourceFrame) {
+	m := (*snapshot.Snapshot)(p.Snapshot).Model()
+	for _, pc := range stack {
+		f := m.FuncAt(pc - 1)
+		if f == nil {
+			continue
+		}
+		for _, c := range m.Calls(f, pc-1) {
+			if c.Name != "runtime.goexit" && (len(frames) > 0 || !strings.HasPrefix(c.Name, "runtime.")) {
+				frames = append(frames, refscan.SourceFrame{Func: c.Name, File: c.File, Line: c.Line})
+			}
+		}
+	}
+	return frames
 }
 
 // Paused is how long the process was stopped; if it did not fork, that is known after Close.

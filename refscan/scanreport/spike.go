@@ -49,8 +49,11 @@ type Recorded struct {
 }
 
 // SetRecorded sets Recorded, and makes of it the pair of heap profiles, of the earlier moment and of
-// the mark phase.
+// the mark phase. It does nothing if there are no records.
 func (s *Spike) SetRecorded(all []Recorded) {
+	if len(all) == 0 {
+		return
+	}
 	s.Recorded = all
 	s.HeapBase = heapProfile(all, func(r *Recorded) int64 { return r.Before })
 	s.Heap = heapProfile(all, func(r *Recorded) int64 { return r.Alive })
@@ -100,9 +103,15 @@ func (s *Spike) WriteText(w io.Writer, limit int) error {
 		fmt.Fprintf(&b, "since the spike before, %s beyond the threshold left out because of the limits\n", textfmt.CountNoun(int64(s.LeftOut), "mark phase"))
 	}
 	s.writeHolding(&b)
-	s.writeRecorded(&b)
+	held := s.Held() // then what holds it comes first
+	if !held {
+		s.writeRecorded(&b)
+	}
 	if err := s.writeSnapshot(&b, limit); err != nil {
 		return err
+	}
+	if held {
+		s.writeRecorded(&b)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -111,6 +120,7 @@ func (s *Spike) WriteText(w io.Writer, limit int) error {
 // writeRecorded writes which stacks had allocated more that was alive than before.
 func (s *Spike) writeRecorded(b *strings.Builder) {
 	if len(s.HeapBase) == 0 || len(s.Heap) == 0 {
+		b.WriteString("where it was allocated is not known: the memory profiler's records of that moment are gone, or there are none (a program that does not link runtime.MemProfile, by runtime/pprof as a rule, has none)\n")
 		return
 	}
 	const profiles = "go tool pprof -base " + heapBaseFile + " " + heapFile + "\n"

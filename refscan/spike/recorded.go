@@ -3,16 +3,11 @@ package spike
 import (
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/runtime/gcwatch"
 	"github.com/leakgate/leakgate/refscan"
 	"github.com/leakgate/leakgate/refscan/scanreport"
 )
-
-// maxSweep bounds the wait for garbage of the mark phase to be freed, until which it counts as
-// alive.
-const maxSweep = 100 * time.Millisecond
 
 // readRecords returns the memory profiler's records, nil without debug information.
 func (w *watch) readRecords() []gcwatch.Recorded {
@@ -24,24 +19,6 @@ func (w *watch) readRecords() []gcwatch.Recorded {
 		return nil
 	}
 	return all
-}
-
-// recordedSince returns what was alive at the end of a mark phase that has just ended, and at the
-// end of the one before or at a usual moment. It returns nil if it is too late, since two more mark
-// phases have ended.
-func (w *watch) recordedSince(collection uint64) []scanreport.Recorded {
-	if w.records == nil {
-		return nil
-	}
-	for end := time.Now().Add(maxSweep); !w.records.Swept(gcwatch.Self{}) && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
-	all := w.readRecords()
-	last, _ := w.cycle()
-	if all == nil || last.Number > collection+1 {
-		return nil
-	}
-	return resolve(gcwatch.Bracket(all, last.Number > collection, w.usual))
 }
 
 // resolve names the functions of stacks of this process. Stacks end before runtime.goexit, and the

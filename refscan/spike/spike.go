@@ -8,7 +8,9 @@
 //		log.Print(s)
 //	}})
 //
-// That catches memory that is freed again before anybody takes a heap profile.
+// That catches memory that is freed again before anybody takes a heap profile. The stacks that
+// allocated it are read from the memory profiler's records of that very collection, so they are
+// known even if the memory is gone when the snapshot is taken.
 //
 // The live heap is read at the end of each mark phase of the garbage collector, in which the
 // runtime itself has counted it: that costs some microseconds each, and nothing in between but a
@@ -22,9 +24,9 @@
 // GB); and a scan beside the program, about the CPU time of ten garbage collections, and as much
 // memory as the heap. One snapshot is taken at each spike, within the limits of Config. For
 // comparison, one is taken when it is known what is usual, and then once an hour. Where a limit
-// leaves no memory for it, no snapshot is taken: Spike.Err says so. A heap profile of a usual
-// moment is kept, at most a minute old if there are garbage collections; writing it takes some
-// milliseconds.
+// leaves no memory for it, no snapshot is taken: Spike.Err says so. The memory profiler's records
+// of a usual moment are kept, at most a minute old if there are garbage collections; reading them
+// takes some milliseconds.
 //
 // Names and types come from the program's debug information, which go build writes unless it is
 // told not to (-ldflags=-w). Without it, and where the system allows no snapshot, Spike.Err says
@@ -89,9 +91,10 @@ type Spike struct {
 	// then.
 	Held bool
 
-	// HeapBase is the heap profile of an earlier, usual moment, and Heap that of the collection
-	// right after the spike: "go tool pprof -base" of the two shows where the additional memory was
-	// allocated. Both are gzipped protocol buffers, nil where the profile could not be written.
+	// HeapBase and Heap are heap profiles of the ends of the mark phase before and of the one that
+	// found the spike: "go tool pprof -base" of the two shows where the additional memory was
+	// allocated. Without debug information they are of a usual moment and of the collection right
+	// after the spike. Both are gzipped protocol buffers.
 	HeapBase, Heap []byte
 
 	all scanreport.Spike

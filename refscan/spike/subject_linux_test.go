@@ -60,6 +60,24 @@ func TestProgram(t *testing.T) {
 	}
 }
 
+// A spike that is over when a snapshot is taken is reported with where its memory was allocated.
+func TestBriefSpikes(t *testing.T) {
+	exe := filepath.Join(t.TempDir(), "subject")
+	built, err := exec.Command("go", "build", "-o", exe, "./testdata/subject").CombinedOutput()
+	require.NoError(t, err, "%s", built)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, exe, "brief").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	spikes := strings.Split(string(out), " more than usual (")[1:]
+	require.Len(t, spikes, 20)
+	for _, text := range spikes {
+		_, recorded, ok := strings.Cut(text, "alive at the end of that mark phase and not before, by samples:\n")
+		require.True(t, ok && strings.Contains(recorded, "MiB allocated at:\n        main.holdBriefly ("), "%s", text)
+		require.NotContains(t, recorded, "main.rand")
+	}
+}
+
 // Without debug information the spike says why it is not known who held the memory.
 func TestStripped(t *testing.T) {
 	out, _ := run(t, []string{"-ldflags=-s -w"})

@@ -212,8 +212,8 @@ func (w *watch) decodeBase() (*scanreport.Scan, error) {
 
 // examineSpike takes a snapshot to find what holds a spike, and reports the spike.
 func (w *watch) examineSpike(all *scanreport.Spike) {
-	if recorded := w.recordedSince(all.Collection); recorded != nil {
-		all.SetRecorded(recorded)
+	if w.records != nil {
+		all.SetRecorded(resolve(w.records.Around(gcwatch.Self{}, w.counters, uint32(all.Collection), w.usual)))
 	}
 	all.Scan, all.Err = w.snapshot()
 	if all.Recorded == nil {

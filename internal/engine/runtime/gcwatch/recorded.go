@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
@@ -44,6 +45,8 @@ type Recorded struct {
 // maxRecords bounds how many records are read: more are damaged.
 const maxRecords = 1 << 20
 
+var errOff = errors.New("the memory profiler is off")
+
 var errDamaged = errors.New("the memory profiler's records cannot be read: they change or are damaged")
 
 // Read returns the records of which anything was alive at one of the two moments. Where the last
@@ -53,6 +56,9 @@ func (r *Records) Read(m Memory) (all []Recorded, err error) {
 	w := words{m: m}
 	cycle := w.word(r.cycle, 4) // and in the lowest bit whether it is published
 	rate := int64(w.word(r.rate, 8))
+	if rate <= 0 && w.err == nil {
+		return nil, errOff
+	}
 	n := 0
 	for b := w.word(r.first, 8); b != 0 && w.err == nil; b = w.word(b+r.next, 8) {
 		depth := w.word(b+r.depth, 8)
@@ -82,11 +88,28 @@ func (r *Records) Read(m Memory) (all []Recorded, err error) {
 	return all, w.err
 }
 
-// Bracket returns records of the two moments around the last mark phase. earlier are records of a
-// moment before. If one more mark phase has ended meanwhile, the two moments are that of earlier and
-// the end of the mark phase before the last one; if a call of runtime.GC has published both
-// together, that of earlier and the end of the last one.
-func Bracket(now []Recorded, oneMore bool, earlier []Recorded) []Recorded {
+// maxSweep bounds the wait for garbage of a mark phase to be freed, until which it counts as alive.
+const maxSweep = 100 * time.Millisecond
+
+// Around returns the records of the moments around a mark phase that has just ended, whose
+// collection has this number: Alive is at its end. earlier are records of a moment before. It
+// returns nil if two more mark phases have ended, or if the records cannot be read.
+func (r *Records) Around(m Memory, counters *Counters, number uint32, earlier []Recorded) []Recorded {
+	for end := time.Now().Add(maxSweep); !r.Swept(m) && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	all, err := r.Read(m)
+	last, failed := counters.Last(m)
+	if err != nil || failed != nil || last.Number-number > 1 {
+		return nil
+	}
+	return bracket(all, last.Number != number, earlier)
+}
+
+// bracket returns records of the two moments around the last mark phase. If one more has ended
+// meanwhile, the moments are that of earlier and the end of the mark phase before the last one; if a
+// call of runtime.GC has published both together, that of earlier and the end of the last one.
+func bracket(now []Recorded, oneMore bool, earlier []Recorded) []Recorded {
 	published := !slices.ContainsFunc(now, func(r Recorded) bool { return r.Before != r.Alive })
 	if !oneMore && !published {
 		return now

@@ -74,8 +74,50 @@ func holdForAWhile(spikes <-chan *spike.Spike) *spike.Spike {
 	return s
 }
 
+// holdBriefly holds rows until a collection that is none of runtime.GC has ended.
+//
+//go:noinline
+func holdBriefly() {
+	var rows [][]byte
+	percent := debug.SetGCPercent(-1)
+	for range 24 {
+		rows = append(rows, make([]byte, mib))
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	before := m.NumGC
+	for debug.SetGCPercent(0); m.NumGC == before; runtime.ReadMemStats(&m) {
+		sink = make([]byte, 64<<10)
+	}
+	debug.SetGCPercent(percent)
+	runtime.KeepAlive(rows)
+}
+
+// brief prints many spikes that are over when a snapshot is taken.
+func brief() {
+	spikes := make(chan *spike.Spike, 1)
+	w, err := spike.Start(spike.Config{Share: 0.2, Bytes: 8 * mib, Interval: time.Nanosecond, PerDay: 1000, OnSpike: func(s *spike.Spike) { spikes <- s }})
+	if err != nil {
+		panic(err)
+	}
+	until(w.Ready())
+	for range 20 {
+		holdBriefly()
+		fmt.Println(<-spikes)
+		for range 9 {
+			rand()
+		}
+	}
+	w.Stop()
+	longLived[0] = 1
+}
+
 func main() {
 	dir := os.Args[1]
+	if dir == "brief" {
+		brief()
+		return
+	}
 	spikes := make(chan *spike.Spike, 1)
 	w, err := spike.Start(spike.Config{Share: 0.2, Bytes: 8 * mib, Interval: time.Nanosecond, PerDay: 2, OnSpike: func(s *spike.Spike) { spikes <- s }})
 	if err != nil {

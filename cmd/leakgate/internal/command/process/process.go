@@ -50,10 +50,11 @@ func (p *process) Options() (opts []foreign.ProcessOption) {
 	return opts
 }
 
-// Scan takes a snapshot of the process, and scans it.
-func (p *process) Scan(ctx context.Context) (*scanreport.Scan, error) {
+// Scan takes a snapshot of the process, and scans it. look is called with the snapshot while it is
+// open; it may be nil.
+func (p *process) Scan(ctx context.Context, look func(*foreign.Process)) (*scanreport.Scan, error) {
 	scan := &scanreport.Scan{Source: p.Name(), Program: p.Program(), Taken: time.Now().Round(time.Millisecond)}
-	opened, err := p.open(ctx, scan)
+	opened, err := p.open(ctx, scan, look)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func (p *process) Scan(ctx context.Context) (*scanreport.Scan, error) {
 }
 
 // open fills in the report of a scan, and its audit. The process that it returns is closed.
-func (p *process) open(ctx context.Context, scan *scanreport.Scan) (opened *foreign.Process, err error) {
+func (p *process) open(ctx context.Context, scan *scanreport.Scan, look func(*foreign.Process)) (opened *foreign.Process, err error) {
 	if p.Audit {
 		var a *foreign.Audit
 		opened, scan.Report, a, err = foreign.ScanAudited(ctx, p.PID, []refscan.ScanOption{refscan.WithRetained()}, p.Options()...)
@@ -75,6 +76,9 @@ func (p *process) open(ctx context.Context, scan *scanreport.Scan) (opened *fore
 		return nil, err
 	}
 	scan.Report, err = opened.Scan(refscan.WithRetained())
+	if look != nil {
+		look(opened)
+	}
 	// Close even if the scan fails: the process must not stay stopped, and its copy must not stay.
 	return opened, errors.Join(err, opened.Close())
 }

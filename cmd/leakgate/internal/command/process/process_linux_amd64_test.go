@@ -36,7 +36,7 @@ func TestScan(t *testing.T) {
 	defer cancel()
 	for _, audited := range []bool{false, true} {
 		p := &process{PID: subject.Process.Pid, Audit: audited}
-		scan, err := p.Scan(ctx)
+		scan, err := p.Scan(ctx, nil)
 		if err != nil && strings.Contains(err.Error(), "may not be looked into") {
 			t.Skipf("ptrace is not permitted here: %v", err)
 		}

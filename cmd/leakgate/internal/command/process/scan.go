@@ -105,7 +105,7 @@ func Scan(c *cli.Context, args []string) int {
 // scan scans the process or the core file, and writes the profile.
 func (o *ScanOptions) scan(ctx context.Context) (scan *scanreport.Scan, err error) {
 	if o.core == "" {
-		scan, err = o.process.Scan(ctx)
+		scan, err = o.process.Scan(ctx, nil)
 	} else {
 		scan, err = o.scanCore(ctx)
 	}

@@ -42,6 +42,7 @@ type watch struct {
 	spikes   int
 	ready    bool
 	base     *scanreport.Scan
+	usual    []foreign.Recorded // of when base was taken
 	baseErr  error
 	based    time.Time
 }
@@ -94,7 +95,7 @@ func (w *watch) ended(ctx context.Context, cycle foreign.Cycle) {
 	live, certain := cycle.Least()
 	switch g := w.judge.Ended(live, certain, now); {
 	case g.Spike:
-		w.look(ctx, &scanreport.Spike{
+		w.look(ctx, cycle, &scanreport.Spike{
 			Source: w.process.Name(), At: now, Collection: uint64(cycle.Number), Live: live, Certain: certain, Usual: g.Usual, Limit: g.Limit, LeftOut: g.LeftOut,
 		})
 	case g.Calm:
@@ -111,11 +112,12 @@ func (w *watch) ended(ctx context.Context, cycle foreign.Cycle) {
 
 // takeBase takes the snapshot to compare with. If it fails, the previous one stays.
 func (w *watch) takeBase(ctx context.Context) {
-	scan, err := w.process.Scan(ctx)
+	usual := w.counters.Recorded()
+	scan, err := w.process.Scan(ctx, nil)
 	switch {
 	case ctx.Err() != nil:
 	case err == nil:
-		w.base, w.baseErr = scan, nil
+		w.base, w.baseErr, w.usual = scan, nil, usual
 		fmt.Fprintf(w.Stdout, "took a snapshot to compare with: %s stood still for %.1f ms\n", w.process.Name(), scan.Report.Pause.Seconds()*1000)
 	case w.base == nil:
 		w.baseErr = fmt.Errorf("there is no snapshot of a usual moment: %w", err)
@@ -123,8 +125,15 @@ func (w *watch) takeBase(ctx context.Context) {
 }
 
 // look finds out what holds a spike, and prints it.
-func (w *watch) look(ctx context.Context, s *scanreport.Spike) {
-	s.Scan, s.Err = w.process.Scan(ctx)
+func (w *watch) look(ctx context.Context, cycle foreign.Cycle, s *scanreport.Spike) {
+	recorded := w.counters.RecordedAround(cycle, w.usual)
+	s.Scan, s.Err = w.process.Scan(ctx, func(p *foreign.Process) {
+		all := make([]scanreport.Recorded, len(recorded))
+		for i, r := range recorded {
+			all[i] = scanreport.Recorded{Stack: p.Frames(r.Stack), Before: r.Before, Alive: r.Alive}
+		}
+		s.SetRecorded(all)
+	})
 	if s.IsNone() {
 		w.judge.Nothing(s.At)
 		return
