@@ -59,7 +59,7 @@ var layers = []struct {
 	{"refscan/internal/performance", []string{"internal/devcommand", "internal/wholefile"}},
 	{"internal/debughttp", nil}, // what handlers have in common
 	{"stackprof/stackhttp", []string{"internal/debughttp", "stackprof", "refscan"}},
-	{"refscan/scanreport", []string{"internal/nodename", "internal/symbol", "refscan", "internal/textfmt", "internal/wholefile"}},
+	{"refscan/scanreport", []string{"internal/nodename", "internal/symbol", "refscan", "internal/textfmt", "internal/pprofwire", "internal/wholefile"}},
 	{"refscan/refscanhttp", []string{"internal/debughttp", "refscan", "refscan/scanreport"}},
 	{"internal/jump", []string{"internal/textfmt"}}, // plain numbers: it knows nothing of heaps
 	{"refscan/spike", []string{"refscan", "internal/engine/runtime/gcwatch", "internal/engine/runtime/rtlayout", "internal/engine/capture/snapshot", "internal/jump", "refscan/scanreport"}},

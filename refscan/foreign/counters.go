@@ -75,10 +75,10 @@ func (c *Counters) Recorded() []Recorded {
 	return all
 }
 
-// RecordedAround returns what was alive, by stack, at the end of the mark phase of a collection that
-// has just ended, however much of that has been freed since, and before: at the end of the mark
-// phase before, or at the moment of earlier records. It returns nil if two more mark phases have
-// ended, and waits up to 100 ms for garbage to be freed.
+// RecordedAround returns what was alive, by stack, at the end of the mark phase of a collection
+// that has just ended, however much of that has been freed since, and before: at the end of the
+// mark phase before, or at the moment of earlier records. It returns nil if two more mark phases
+// have ended, and waits up to 100 ms for garbage to be freed.
 func (c *Counters) RecordedAround(of Cycle, earlier []Recorded) []Recorded {
 	if c.records == nil {
 		return nil

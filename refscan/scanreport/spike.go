@@ -48,8 +48,8 @@ type Recorded struct {
 	Before, Alive int64
 }
 
-// SetRecorded sets Recorded, and makes of it the pair of heap profiles, of the earlier moment and of
-// the mark phase. It does nothing if there are no records.
+// SetRecorded sets Recorded, and makes of it the pair of heap profiles, of the earlier moment and
+// of the mark phase. It does nothing if there are no records.
 func (s *Spike) SetRecorded(all []Recorded) {
 	if len(all) == 0 {
 		return

@@ -107,8 +107,8 @@ func (r *Records) Around(m Memory, counters *Counters, number uint32, earlier []
 }
 
 // bracket returns records of the two moments around the last mark phase. If one more has ended
-// meanwhile, the moments are that of earlier and the end of the mark phase before the last one; if a
-// call of runtime.GC has published both together, that of earlier and the end of the last one.
+// meanwhile, the moments are that of earlier and the end of the mark phase before the last one; if
+// a call of runtime.GC has published both together, that of earlier and the end of the last one.
 func bracket(now []Recorded, oneMore bool, earlier []Recorded) []Recorded {
 	published := !slices.ContainsFunc(now, func(r Recorded) bool { return r.Before != r.Alive })
 	if !oneMore && !published {

@@ -29,8 +29,8 @@ var cycleSink, garbage []byte
 //go:noinline
 func allocateForOneCycle() { cycleSink = make([]byte, 32<<20) }
 
-// What was alive at the last mark phase and not before is told with its stack, also if it is garbage
-// by now, until the next mark phase ends.
+// What was alive at the last mark phase and not before is told with its stack, also if it is
+// garbage by now, until the next mark phase ends.
 func TestRecords(t *testing.T) {
 	r := findRecords(t)
 	of := func() (before, alive int64) {
