@@ -16,7 +16,19 @@ import (
 
 // sizeBudget is the number of bytes by which a test binary that uses the whole API may grow, when
 // it is linked as plain "go test" does: without symbols and debug information.
-const sizeBudget = 386 << 20 / 100
+const sizeBudget = budgetHundredths << 20 / 100
+
+const budgetHundredths = 380
+
+// TestBudgetIsWritten checks that users are told the budget.
+func TestBudgetIsWritten(t *testing.T) {
+	budget := fmt.Sprintf("at most %.2f MiB", budgetHundredths/100.0)
+	for _, file := range []string{"README.md", "CONTRIBUTING.md", "leakcheck/doc.go"} {
+		if !strings.Contains(readFile(t, file), budget) {
+			t.Errorf("%s does not say %q", file, budget)
+		}
+	}
+}
 
 // sizeVerbs are the bodies of tests that use one verb each, with the packages that they import.
 // TestBinarySize reports what each verb adds to a test binary. It bounds only the sum of all, since

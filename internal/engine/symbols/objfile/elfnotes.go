@@ -8,12 +8,12 @@ import (
 // elfBuildID returns the Go build ID of the note that cmd/link writes (go1.26
 // cmd/link/internal/ld/elf.go, ELF_NOTE_BUILDINFO_TAG: name "Go\0\0", type 4), or a hash of the
 // file if there is none.
-func elfBuildID(f *File, sections []*elf.Section) string {
-	for i, s := range sections {
-		if s.Type != elf.SHT_NOTE && s.Name != ".note.go.buildid" {
+func elfBuildID(f *File, sections []elfSection) string {
+	for _, s := range sections {
+		if s.kind != elf.SHT_NOTE && s.Name != ".note.go.buildid" {
 			continue
 		}
-		if b, err := f.SectionBytes(f.Sections[i]); err == nil {
+		if b, err := f.SectionBytes(s.Section); err == nil {
 			if id := NoteBuildID(b); id != "" {
 				return id
 			}

@@ -24,11 +24,15 @@ func (f *File) ReadZdebug(s *Section) ([]byte, error) {
 	if len(b) < header || string(b[:len(magic)]) != magic {
 		return nil, errors.New("it is not compressed as its name says")
 	}
-	size := binary.BigEndian.Uint64(b[len(magic):])
-	if size > uint64(len(b))*maxDeflate {
+	return inflate(b[header:], binary.BigEndian.Uint64(b[len(magic):]))
+}
+
+// inflate returns the size bytes that a zlib stream holds.
+func inflate(stream []byte, size uint64) ([]byte, error) {
+	if size > uint64(len(stream))*maxDeflate {
 		return nil, errors.New("its size is more than its contents can give")
 	}
-	z, err := zlib.NewReader(bytes.NewReader(b[header:]))
+	z, err := zlib.NewReader(bytes.NewReader(stream))
 	if err != nil {
 		return nil, err
 	}
