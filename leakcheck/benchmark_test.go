@@ -44,6 +44,37 @@ func TestReportRetained(t *testing.T) {
 	}
 }
 
+// ReportRetained after the loop is an error, whatever the loop is.
+func TestReportRetainedAfterTheLoop(t *testing.T) {
+	for name, loop := range map[string]func(b *testing.B){
+		"b.Loop": func(b *testing.B) {
+			for b.Loop() {
+				keptBasket = new(basket)
+			}
+		},
+		"b.N": func(b *testing.B) {
+			for range b.N {
+				keptBasket = new(basket)
+			}
+		},
+	} {
+		for _, after := range []bool{true, false} {
+			failed := false
+			benchmarked(t, "1000000x", func(b *testing.B) {
+				b.Cleanup(func() { failed = failed || b.Failed() })
+				if !after {
+					ReportRetained(b)
+				}
+				loop(b)
+				if after {
+					ReportRetained(b)
+				}
+			})
+			assert.Equal(t, after, failed, name)
+		}
+	}
+}
+
 // Counts by type are those of one call of op, in benchmarks of either form.
 func TestReportAllocs(t *testing.T) {
 	op := func() {

@@ -116,7 +116,7 @@ func explainUnheld(r *finding.Resource) []string {
 	case ledger.Descriptor:
 		return []string{"no Go object grows with them: lost, unless a number in memory that does not grow stands for them"}
 	case ledger.Mapping:
-		return []string{"no Go object grows with it: lost, or mapped by C"}
+		return []string{"no Go object grows with it: mapped by a system call or by C, and not unmapped"}
 	case ledger.Native, ledger.NativeBytes:
 		return []string{"no Go object grows with them: lost, or held by C code"}
 	case ledger.Thread:
