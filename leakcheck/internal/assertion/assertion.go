@@ -342,7 +342,7 @@ func (a *Assertion) observe(n observe.Needs, checks []check.Check) (*check.Evalu
 	return e, nil
 }
 
-// ObserveInTime takes one snapshot, unless the time is up before the program has settled.
+// ObserveInTime takes one snapshot and scans it, unless the time is up before.
 func (a *Assertion) ObserveInTime(n observe.Needs) (*observe.Observation, error) {
 	ctx, cancel := a.Time.Context()
 	defer cancel()
@@ -351,7 +351,7 @@ func (a *Assertion) ObserveInTime(n observe.Needs) (*observe.Observation, error)
 		err = a.addResources(obs)
 	}
 	if err != nil && ctx.Err() != nil {
-		err = a.Time.Spent("the program had not settled", err)
+		err = a.Time.Spent("the program had not settled, or the scan had not ended", err)
 	}
 	return obs, err
 }

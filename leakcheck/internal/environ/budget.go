@@ -2,6 +2,7 @@ package environ
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"time"
 
@@ -19,6 +20,20 @@ type Budget struct {
 // Deadliner is a test that knows when it times out, such as *testing.T.
 type Deadliner interface {
 	Deadline() (deadline time.Time, ok bool)
+}
+
+// started is about when the process started.
+var started = time.Now()
+
+// BinaryDeadline returns when the test binary times out; false in other programs, and if there is no
+// timeout.
+func BinaryDeadline() (deadline time.Time, ok bool) {
+	f := flag.Lookup("test.timeout")
+	if f == nil {
+		return deadline, false
+	}
+	timeout, err := time.ParseDuration(f.Value.String())
+	return started.Add(timeout), err == nil && timeout > 0
 }
 
 // The reserve is left for the message and the artifacts, and for the tests that follow. It is this

@@ -121,12 +121,13 @@ var Observing sync.Mutex
 
 // Observe takes a snapshot of this process and reads what is needed from it, each thing once. If
 // only stacks are needed, it neither settles the process nor reads the heap. What cannot be done is
-// a *refscan.UnavailableError. ctx bounds the wait for the process to settle.
+// a *refscan.UnavailableError. ctx bounds the wait for the process to settle, and its deadline the
+// scans.
 func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 	o := &Observation{}
 	var log Logger
 	defer func() { o.Logs = log.Lines() }()
-	opts := []refscan.CaptureOption{refscan.WithContext(ctx), log.Option()}
+	opts := []refscan.CaptureOption{refscan.WithContext(ctx), snapshot.ScansWithin{Context: ctx}, log.Option()}
 	if !n.Heap && !n.Leaked && !n.Stacks {
 		if n.Collect {
 			collect()

@@ -30,7 +30,15 @@ type Config struct {
 	Logf    func(string, ...any)
 	Again   func(ready func() bool) (Frozen, error) // takes the second of two snapshots; nil: as the first
 	Foreign bool                                    // the snapshot has all memory, C code's memory included
+	Scans   context.Context                         // its deadline bounds all scans; nil: nothing does
 }
+
+// ScansWithin is the option of captures whose scans end with an error when the deadline of a context
+// has passed.
+type ScansWithin struct{ Context context.Context }
+
+// Configure sets the option.
+func (w ScansWithin) Configure(c *Config) { c.Scans = w.Context }
 
 // Foreign is the option of captures whose snapshot has all memory, not only the memory of Go code.
 type Foreign struct{}
@@ -188,7 +196,7 @@ func (s *Snapshot) freeze(config *Config, rests bool) (err error) {
 	if s.model, err = goruntime.LoadSpans(image.NewSpace(s.process), s.index, s.bias, runtime.GOARCH); err != nil {
 		return ModelError(err)
 	}
-	s.model.Peek = peekWord
+	s.model.Peek, s.model.Context = peekWord, config.Scans
 	if rests && (s.model.Cycles != s.cycles || s.model.NewObjects() > ownObjects) {
 		return errAwake
 	}

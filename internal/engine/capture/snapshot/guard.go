@@ -1,6 +1,11 @@
 package snapshot
 
-import "runtime/debug"
+import (
+	"errors"
+	"runtime/debug"
+
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+)
 
 // Guard turns a failure in the rest of a function into the function's error: a panic, or a read of
 // memory that is gone, which would end the process otherwise. It drops data that the panic may have
@@ -19,6 +24,10 @@ func Guard(err *error) func() {
 		}
 		if failure, ok := e.(error); ok {
 			if *err = memoryError(failure); *err != nil {
+				return
+			}
+			if up := (*goruntime.TimeUp)(nil); errors.As(failure, &up) {
+				*err = &Unavailable{Cause: "the time was up before the scan had ended", Err: up.Err}
 				return
 			}
 		}

@@ -20,6 +20,7 @@ type walk struct {
 	visit  func(to uint32, l heaptype.Link)
 	// of the last reference: it leads from node to node of a list or tree
 	recurs bool
+	walked uint32 // objects so far
 }
 
 func newWalk(h *typedheap.Heap) *walk {
@@ -28,10 +29,16 @@ func newWalk(h *typedheap.Heap) *walk {
 	return w
 }
 
+// objectsBetween is how many objects are walked between two looks at the time.
+const objectsBetween = 1 << 16
+
 // object visits the references of an object or of anonymous static data.
 //
 //go:norace
 func (w *walk) object(obj uint32, visit func(to uint32, l heaptype.Link)) {
+	if w.walked++; w.walked%objectsBetween == 0 {
+		w.h.Model.InTime()
+	}
 	if obj < w.h.AnonymousBase() {
 		if w.h.Model.SpanOf(obj).NoScan {
 			return

@@ -1,6 +1,7 @@
 package goruntime
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -32,6 +33,8 @@ type Model struct {
 	// nanotime when the process was frozen; 0 if it is not known, else set by the code that made
 	// the model
 	Now int64
+	// its deadline bounds scans of the model; nil: nothing does. See InTime
+	Context context.Context
 	// of the program's Go version
 	Semantics rtlayout.Semantics
 
