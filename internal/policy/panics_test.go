@@ -14,9 +14,10 @@ import (
 // function", with the reason. A mistake of the user, or the contents of a snapshot, lead to an
 // error and never to a panic.
 var allowedPanics = map[string]string{
-	"leakcheck/internal/environ/testing.go NeedT": "without a test there is nothing to fail, and what was found would be lost; testify panics there, too",
-	"internal/engine/memory/parallel/do.go Do":    "a panic of a worker goes on in the goroutine that waits for it, which recovers from it (refscan.(*Snapshot).Scan)",
-	"internal/engine/memory/offheap/map.go Make":  "memory that is refused ends the scan, whose caller recovers from it (snapshot.Guard); memory of the heap in its place would end the process",
+	"leakcheck/internal/environ/testing.go NeedT":      "without a test there is nothing to fail, and what was found would be lost; testify panics there, too",
+	"internal/engine/memory/parallel/do.go Do":         "a panic of a worker goes on in the goroutine that waits for it, which recovers from it (refscan.(*Snapshot).Scan)",
+	"internal/engine/memory/offheap/map.go Make":       "memory that is refused ends the scan, whose caller recovers from it (snapshot.Guard); memory of the heap in its place would end the process",
+	"internal/engine/runtime/goruntime/time.go InTime": "the deadline ends the scan, whose caller recovers from it (snapshot.Guard), as from memory that is refused",
 }
 
 func TestNoPanics(t *testing.T) {
