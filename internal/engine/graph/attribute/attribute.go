@@ -8,7 +8,6 @@ import (
 	"sort"
 
 	"github.com/leakgate/leakgate/internal/engine/graph/root"
-	"github.com/leakgate/leakgate/internal/engine/heap/ended"
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 	"github.com/leakgate/leakgate/internal/engine/heap/typing"
@@ -48,7 +47,7 @@ func Run(h *typedheap.Heap, program root.Program, options Options) *Result {
 		options.MaxTree = 0
 	}
 	a := &attributor{
-		heap: h, options: options, ended: ended.New(h.Types), classes: root.NewClasses(h.Types, program), open: objset.New(h.NumNodes()), tool: objset.New(h.Model.NumObjects), sorter: objset.New(h.NumNodes()),
+		heap: h, options: options, ended: typing.NewEndings(h.Types), classes: root.NewClasses(h.Types, program), open: objset.New(h.NumNodes()), tool: objset.New(h.Model.NumObjects), sorter: objset.New(h.NumNodes()),
 		later: make(map[root.Class][]uint32), watch: watch,
 		order: program.Order, gated: options.Part != nil || program.Order.LeftOutPath != nil, paths: make(Paths),
 	}

@@ -2,8 +2,8 @@ package attribute
 
 import (
 	"github.com/leakgate/leakgate/internal/engine/graph/root"
-	"github.com/leakgate/leakgate/internal/engine/heap/ended"
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/heap/typing"
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
 )
 
@@ -12,7 +12,7 @@ import (
 type attributor struct {
 	heap     *typedheap.Heap
 	options  Options
-	ended    *ended.Detector
+	ended    *typing.Endings
 	open     objset.Set // marked, and not claimed
 	tool     objset.Set // claimed for the tool itself
 	tiny     TinyTable

@@ -3,7 +3,6 @@ package pathfind
 
 import (
 	"github.com/leakgate/leakgate/internal/engine/graph/root"
-	"github.com/leakgate/leakgate/internal/engine/heap/ended"
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/heap/timer"
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
@@ -75,7 +74,7 @@ type pathfinder struct {
 	shared  bool // only references to the address itself count
 	ignore  func(holder, label string) bool
 	classes *root.Classes
-	ended   *ended.Detector
+	ended   *typing.Endings
 	phase   root.Class
 	seen    objset.Set
 
@@ -106,7 +105,7 @@ func newPathfinder(h *typedheap.Heap, program root.Program, ignore func(holder, 
 		heap: h, roots: root.List(h, program), target: ^uint32(0), ignore: ignore, classes: root.NewClasses(h.Types, program),
 		cuts: make(map[reference]bool), cutNodes: objset.New(h.NumNodes()),
 	}
-	p.ended = ended.New(h.Types)
+	p.ended = typing.NewEndings(h.Types)
 	p.w = heaptype.Walker{Types: h.Types, Emit: p.reference}
 	return p
 }

@@ -1,5 +1,7 @@
 // Package typedheap builds the heap of a frozen process as analyses of it need it: what is alive,
-// by the collector's own rules, and of which type.
+// by the collector's own rules, and of which type. It spreads types over the objects that are alive
+// until nothing improves. The best founded, largest typing of an object wins, in whichever order
+// they are found.
 package typedheap
 
 import (
@@ -8,7 +10,6 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/heap/dataseg"
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
-	"github.com/leakgate/leakgate/internal/engine/heap/infer"
 	"github.com/leakgate/leakgate/internal/engine/heap/live"
 	"github.com/leakgate/leakgate/internal/engine/heap/stackvar"
 	"github.com/leakgate/leakgate/internal/engine/heap/timer"
@@ -36,7 +37,7 @@ type Heap struct {
 // not depend on them.
 type Options struct {
 	Workers    int // goroutines; 0: as many as the heap is worth
-	DenseRound int // see infer.Options
+	DenseRound int // see inferrer.dense; 0: by the size of the heap
 	Portions   heaptype.PortionSizes
 }
 
@@ -49,18 +50,17 @@ func Build(m *goruntime.Model, names *debuginfo.Index, options Options) (*Heap, 
 	if err != nil {
 		return nil, err
 	}
-	workers := options.Workers
-	if workers == 0 {
-		workers = parallel.Workers(m.NumObjects)
+	if options.Workers == 0 {
+		options.Workers = parallel.Workers(m.NumObjects)
 	}
 	h := &Heap{Model: m, Types: types, Segments: dataseg.Load(types), Vars: stackvar.New(types)}
-	if h.Live, err = live.Mark(m, h.Segments, workers); err != nil {
+	if h.Live, err = live.Mark(m, h.Segments, options.Workers); err != nil {
 		return nil, fmt.Errorf("marking: %w", err)
 	}
 	if h.Timers, err = timer.Load(types); err != nil {
 		return nil, err
 	}
-	found := infer.Run(types, h.Segments, h.Live, h.Timers, h.Vars, infer.Options{Workers: workers, DenseRound: options.DenseRound, Portions: options.Portions})
+	found := inferTypes(types, h.Segments, h.Live, h.Timers, h.Vars, options)
 	h.Typings, h.Anonymous, h.Confused = found.Typings, found.Anonymous, found.Confused
 	return h, nil
 }
@@ -115,7 +115,7 @@ func (h *Heap) Missed(visit func(s *goruntime.Span, index uint32)) {
 // AllocatedType returns the type of a reference to an object by what the allocator recorded, "" if
 // it recorded nothing.
 func (h *Heap) AllocatedType(s *goruntime.Span, obj uint32) string {
-	ty, ok := infer.Allocated(h.Types, s, obj)
+	ty, ok := allocated(h.Types, s, obj)
 	if !ok {
 		return ""
 	}

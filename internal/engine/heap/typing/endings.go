@@ -1,12 +1,9 @@
-// Package ended tells from the memory of objects that their use is over: that a file is closed, a
-// context done, a timer stopped. What is still reachable then is suspect.
-package ended
+package typing
 
 import (
 	"encoding/binary"
 
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
-	"github.com/leakgate/leakgate/internal/engine/heap/typing"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 )
 
@@ -69,17 +66,17 @@ func endingOf(m *goruntime.Model, name string) ending {
 	return ending{}
 }
 
-// A Detector tells which objects are no longer in use. It is not safe for concurrent use.
-type Detector struct {
+// Endings tell which objects are no longer in use. They are not safe for concurrent use.
+type Endings struct {
 	types   *heaptype.Table
 	channel ending
 	byType  []ending // by the index of the type
 	known   []bool   // which of them are filled in
 }
 
-// New returns a detector for objects of these types.
-func New(types *heaptype.Table) *Detector {
-	e := &Detector{types: types}
+// NewEndings returns the endings of objects of these types.
+func NewEndings(types *heaptype.Table) *Endings {
+	e := &Endings{types: types}
 	if off, err := types.Model.FieldOffset("runtime.hchan", "closed"); err == nil {
 		e.channel = ending{off, halfSet, "closed"}
 	}
@@ -87,10 +84,10 @@ func New(types *heaptype.Table) *Detector {
 }
 
 // Ends reports whether the memory of objects of a typing tells if they are in use.
-func (e *Detector) Ends(ty typing.Typing) bool { return e.ending(ty).how != neverEnds }
+func (e *Endings) Ends(ty Typing) bool { return e.ending(ty).how != neverEnds }
 
 // ending returns the test that tells whether the use of an object of a typing is over.
-func (e *Detector) ending(ty typing.Typing) ending {
+func (e *Endings) ending(ty Typing) ending {
 	if ty.Layout == heaptype.LayoutChan {
 		return e.channel
 	}
@@ -110,7 +107,7 @@ func (e *Detector) ending(ty typing.Typing) ending {
 // not in the image, and count as in use unless fetch is set.
 //
 //go:norace
-func (e *Detector) Of(obj uint32, ty typing.Typing, fetch bool) (state string, over bool) {
+func (e *Endings) Of(obj uint32, ty Typing, fetch bool) (state string, over bool) {
 	end := e.ending(ty)
 	if end.how == neverEnds {
 		return "", false

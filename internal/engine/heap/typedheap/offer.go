@@ -1,4 +1,4 @@
-package infer
+package typedheap
 
 import (
 	"math/bits"

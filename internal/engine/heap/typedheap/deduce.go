@@ -1,4 +1,4 @@
-package infer
+package typedheap
 
 import (
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"

@@ -1,7 +1,4 @@
-// Package infer finds out the types of objects: it spreads types over the objects that are alive
-// until nothing improves. The best founded, largest typing of an object wins, in whichever order
-// they are found.
-package infer
+package typedheap
 
 import (
 	"math/bits"
@@ -27,7 +24,7 @@ type inferrer struct {
 	types    *heaptype.Table
 	data     *dataseg.Segments
 	live     *live.Live
-	out      *Result
+	out      *inferred
 	offerers []*offerer
 	round    objset.Set         // objects that this round walks
 	next     objset.Set         // objects that the next round walks
@@ -76,27 +73,20 @@ const (
 	minWalk  = 1 << 24
 )
 
-// Options say how the work is divided. The result does not depend on them.
-type Options struct {
-	Workers    int // goroutines
-	DenseRound int // see inferrer.dense; 0: by the size of the heap
-	Portions   heaptype.PortionSizes
-}
-
-// Result is the types of a heap. The caller has to free its typings.
-type Result struct {
+// inferred is the types of a heap. The caller has to free its typings.
+type inferred struct {
 	Typings   typing.Table
 	Anonymous *dataseg.AnonymousSet
 	Confused  bool // the inference gave up, since types led to ever more walks
 }
 
-// Run types the marked objects. It ends because every change of an object's typing is an
+// inferTypes types the marked objects. It ends because every change of an object's typing is an
 // improvement in a strict order (typing.Better).
 //
 //go:norace
-func Run(types *heaptype.Table, data *dataseg.Segments, live *live.Live, timers *timer.List, vars *stackvar.Finder, o Options) *Result {
+func inferTypes(types *heaptype.Table, data *dataseg.Segments, live *live.Live, timers *timer.List, vars *stackvar.Finder, o Options) *inferred {
 	m := types.Model
-	out := &Result{Typings: typing.NewTable(m.NumObjects), Anonymous: dataseg.NewAnonymousSet(types)}
+	out := &inferred{Typings: typing.NewTable(m.NumObjects), Anonymous: dataseg.NewAnonymousSet(types)}
 	done := false
 	defer func() {
 		if !done { // a damaged heap
@@ -313,7 +303,7 @@ func (o *offerer) allocated(s *goruntime.Span) {
 		if !o.in.live.Marked.Has(obj) {
 			continue
 		}
-		ty, ok := Allocated(o.types, s, obj)
+		ty, ok := allocated(o.types, s, obj)
 		if !ok {
 			continue
 		}
@@ -326,9 +316,9 @@ func (o *offerer) allocated(s *goruntime.Span) {
 	}
 }
 
-// Allocated is the typing of an object by the allocator's record. The allocator records the types
+// allocated is the typing of an object by the allocator's record. The allocator records the types
 // of objects with pointers that are larger than 512 bytes.
-func Allocated(types *heaptype.Table, s *goruntime.Span, obj uint32) (ty typing.Typing, ok bool) {
+func allocated(types *heaptype.Table, s *goruntime.Span, obj uint32) (ty typing.Typing, ok bool) {
 	rt, start := types.Model.AllocatedType(s, obj)
 	if rt == nil {
 		return ty, false
