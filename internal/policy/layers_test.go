@@ -240,29 +240,17 @@ var layers = []struct {
 	{"cmd/leakgate/internal/command/stack", []string{
 		"cmd/leakgate/internal/cli", "internal/functable", "internal/wholefile", "stackprof",
 	}},
-	{"cmd/leakgate/internal/native/gnunote", nil},
-	{"cmd/leakgate/internal/native/rangetable", nil},
-	{"cmd/leakgate/internal/native/memorymap", nil},
-	{"cmd/leakgate/internal/native/perfmap", []string{"cmd/leakgate/internal/native/rangetable"}},
-	{"cmd/leakgate/internal/native/heapfile", []string{"cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/cli"}},
-	{"cmd/leakgate/internal/native/coredump", []string{"cmd/leakgate/internal/native/gnunote", "cmd/leakgate/internal/native/memorymap"}},
-	{"cmd/leakgate/internal/native/elfsym", []string{
-		"cmd/leakgate/internal/native/gnunote", "cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/rangetable",
-	}},
-	{"cmd/leakgate/internal/native/jit", []string{"cmd/leakgate/internal/native/elfsym", "cmd/leakgate/internal/native/rangetable", "internal/wholefile"}},
-	{"cmd/leakgate/internal/native/symbolize", []string{
-		"cmd/leakgate/internal/native/coredump", "cmd/leakgate/internal/native/elfsym", "cmd/leakgate/internal/native/heapfile",
-		"cmd/leakgate/internal/native/jit", "cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/rangetable",
-	}},
+	{"cmd/leakgate/internal/native/dump", []string{"cmd/leakgate/internal/cli"}},
+	{"cmd/leakgate/internal/native/symbolize", []string{"cmd/leakgate/internal/native/dump", "internal/wholefile"}},
 	{"cmd/leakgate/internal/native/shim", []string{"cmd/leakgate/internal/gotest", "internal/envvar", "internal/wholefile"}},
 	{"cmd/leakgate/internal/native/callrecord", []string{
-		"cmd/leakgate/internal/native/heapfile", "cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/perfmap",
+		"cmd/leakgate/internal/native/dump",
 		"cmd/leakgate/internal/native/symbolize", "internal/engine/symbols/debuginfo", "internal/engine/native/nativecalls", "internal/engine/symbols/objfile", "internal/engine/symbols/objfile/elffile",
 		"internal/nativestack", "internal/symbol", "internal/textfmt", "internal/wholefile",
 	}},
 	{"cmd/leakgate/internal/command/symbolize", []string{
-		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/native/coredump", "cmd/leakgate/internal/native/heapfile", "cmd/leakgate/internal/native/jit",
-		"cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/perfmap", "cmd/leakgate/internal/native/symbolize",
+		"cmd/leakgate/internal/cli",
+		"cmd/leakgate/internal/native/dump", "cmd/leakgate/internal/native/symbolize",
 		"cmd/leakgate/internal/page", "internal/functable",
 	}},
 	{"cmd/leakgate/internal/command/runtests", []string{

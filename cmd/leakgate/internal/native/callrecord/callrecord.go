@@ -16,9 +16,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/heapfile"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/memorymap"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/perfmap"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/dump"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/symbolize"
 	"github.com/leakgate/leakgate/internal/engine/native/nativecalls"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
@@ -128,11 +126,11 @@ func program(pid int, maps []byte) (*debuginfo.Index, uint64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	all, err := memorymap.Parse(maps)
+	all, err := dump.ParseMaps(maps)
 	if err != nil {
 		return nil, 0, err
 	}
-	i := slices.IndexFunc(all, func(m *memorymap.Mapping) bool { return m.File == file })
+	i := slices.IndexFunc(all, func(m *dump.Mapping) bool { return m.File == file })
 	x, err := objfile.Open(file, elffile.New)
 	if err != nil {
 		return nil, 0, err
@@ -148,7 +146,7 @@ func program(pid int, maps []byte) (*debuginfo.Index, uint64, error) {
 // answer names the calls of a record, and makes profiles of them. memory is the process's memory;
 // where it cannot be read, generated code has no names.
 func answer(r *record, memory io.ReaderAt) (*nativestack.Answer, error) {
-	maps, err := memorymap.Parse([]byte(r.Maps))
+	maps, err := dump.ParseMaps([]byte(r.Maps))
 	if err != nil {
 		return nil, fmt.Errorf("the memory map: %w", err)
 	}
@@ -156,9 +154,9 @@ func answer(r *record, memory io.ReaderAt) (*nativestack.Answer, error) {
 	s := &symbolize.Sources{Maps: maps, DebugDirs: debugDirs}
 	symbolize.ReadMemory(func(addr, n uint64) ([]byte, error) { return readAt(memory, addr, n) }, binary.NativeEndian, s)
 	if text, err := wholefile.Read(fmt.Sprintf("/tmp/perf-%d.map", r.PID), wholefile.Most); err == nil {
-		s.PerfMap, _, _ = perfmap.Parse(text)
+		s.PerfMap, _, _ = symbolize.ParsePerfMap(text)
 	}
-	if _, err := symbolize.Apply(&heapfile.File{Profile: p.Profile, Maps: maps}, s); err != nil {
+	if _, err := symbolize.Apply(&dump.HeapProfile{Profile: p.Profile, Maps: maps}, s); err != nil {
 		return nil, err
 	}
 	a := &nativestack.Answer{Lines: textOf(p.calls(r), r.Due)}

@@ -1,6 +1,4 @@
-// Package memorymap reads which files a process has mapped where: /proc/PID/maps, and the copy of
-// it that profiles have at their end.
-package memorymap
+package dump
 
 import (
 	"bufio"
@@ -42,19 +40,19 @@ const deletedMark = " (deleted)"
 // procLine is a line of /proc/PID/maps. The path goes to the end of the line: it may have spaces.
 var procLine = regexp.MustCompile(`^([0-9a-f]+)-([0-9a-f]+) ([r-][w-][x-][ps]) ([0-9a-f]+) [0-9a-f]+:[0-9a-f]+ [0-9]+(?: +(.*))?$`)
 
-// maxLine bounds a line. Paths are shorter.
-const maxLine = 1 << 20
+// maxMapsLine bounds a line. Paths are shorter.
+const maxMapsLine = 1 << 20
 
-// Parse reads a map, sorted by address. Lines in other forms than the kernel's are read if
+// ParseMaps reads a map, sorted by address. Lines in other forms than the kernel's are read if
 // google/pprof knows them; lines that are no mapping are ignored, since logs may be mixed in. It is
 // an error if there is no mapping at all.
 //
 // google/pprof's own reader merges neighbouring mappings, and so attributes code in anonymous
 // memory to the library at the addresses above it. Here each line is a mapping.
-func Parse(text []byte) ([]*Mapping, error) {
+func ParseMaps(text []byte) ([]*Mapping, error) {
 	var maps []*Mapping
 	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, maxLine)
+	lines.Buffer(nil, maxMapsLine)
 	n := 0
 	for lines.Scan() {
 		n++
@@ -73,7 +71,7 @@ func Parse(text []byte) ([]*Mapping, error) {
 	if len(maps) == 0 {
 		return nil, errors.New("no line of it is a mapping, as /proc/PID/maps has them")
 	}
-	Sort(maps)
+	SortMaps(maps)
 	return maps, nil
 }
 
@@ -99,23 +97,23 @@ func parseOther(line string) (*Mapping, bool) {
 	if err != nil || len(found) != 1 {
 		return nil, false
 	}
-	m := OfProfile(found[0])
+	m := MappingOf(found[0])
 	return m, m.IsFile()
 }
 
-// OfProfile converts a mapping of a profile, which counts as executable.
-func OfProfile(m *profile.Mapping) *Mapping {
+// MappingOf converts a mapping of a profile, which counts as executable.
+func MappingOf(m *profile.Mapping) *Mapping {
 	file, deleted := strings.CutSuffix(m.File, deletedMark)
 	return &Mapping{Start: m.Start, End: m.Limit, Offset: m.Offset, Executable: true, File: file, Deleted: deleted, BuildID: strings.ToLower(m.BuildID)}
 }
 
-// Sort sorts a map by address, as Find needs it.
-func Sort(maps []*Mapping) {
+// SortMaps sorts a map by address, as FindMapping needs it.
+func SortMaps(maps []*Mapping) {
 	slices.SortStableFunc(maps, func(a, b *Mapping) int { return cmp.Compare(a.Start, b.Start) })
 }
 
-// Find returns the mapping of a sorted map that contains an address; nil if there is none.
-func Find(maps []*Mapping, addr uint64) *Mapping {
+// FindMapping returns the mapping of a sorted map that contains an address; nil if there is none.
+func FindMapping(maps []*Mapping, addr uint64) *Mapping {
 	i := sort.Search(len(maps), func(i int) bool { return maps[i].Start > addr })
 	if i == 0 || addr >= maps[i-1].End {
 		return nil

@@ -1,6 +1,4 @@
-// Package elfsym names the functions of programs and shared libraries: by the symbols, whose sizes
-// bound the functions, and by DWARF if the file or its separate debug file has it.
-package elfsym
+package symbolize
 
 import (
 	"bytes"
@@ -11,13 +9,11 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/gnunote"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/memorymap"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/rangetable"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/dump"
 )
 
-// A Frame is a function at an address.
-type Frame struct {
+// A frame is a function at an address.
+type frame struct {
 	Name       string // as in the source
 	SystemName string // as the linker knows it
 	File       string // "" if it is not known
@@ -25,20 +21,20 @@ type Frame struct {
 	StartLine  int // of the function
 }
 
-// A File is a program or a shared library. It is not safe for concurrent use.
-type File struct {
+// An elfFile is a program or a shared library. It is not safe for concurrent use.
+type elfFile struct {
 	BuildID string // in hexadecimal, "" if it has none
 	// DebugFile is the separate debug file that is used, "" if there is none.
 	DebugFile string
 
 	elf, debug *elf.File
-	symbols    *rangetable.Table[string]
+	symbols    *rangeTable[string]
 	lines      *lines // nil without DWARF
 }
 
-// Open opens a file for its names. Separate debug files are looked for below debugDirs, too. It is
-// an error if the file is no ELF file, or wantBuildID is neither "" nor that of the file.
-func Open(path, wantBuildID string, debugDirs []string) (*File, error) {
+// openELF opens a file for its names. Separate debug files are looked for below debugDirs, too. It
+// is an error if the file is no ELF file, or wantBuildID is neither "" nor that of the file.
+func openELF(path, wantBuildID string, debugDirs []string) (*elfFile, error) {
 	x, err := elf.Open(path)
 	var format *elf.FormatError
 	switch {
@@ -49,7 +45,7 @@ func Open(path, wantBuildID string, debugDirs []string) (*File, error) {
 	case err != nil:
 		return nil, err
 	}
-	f := &File{elf: x, BuildID: buildID(x)}
+	f := &elfFile{elf: x, BuildID: buildID(x)}
 	if wantBuildID != "" && f.BuildID != wantBuildID {
 		_ = x.Close()
 		if f.BuildID == "" {
@@ -62,20 +58,20 @@ func Open(path, wantBuildID string, debugDirs []string) (*File, error) {
 	return f, nil
 }
 
-// Object reads an ELF image in memory. Its symbols and lines must have addresses already, not
+// readELF reads an ELF image in memory. Its symbols and lines must have addresses already, not
 // offsets in sections.
-func Object(image []byte) (*File, error) {
+func readELF(image []byte) (*elfFile, error) {
 	x, err := elf.NewFile(bytes.NewReader(image))
 	if err != nil {
 		return nil, err
 	}
-	f := &File{elf: x, BuildID: buildID(x)}
+	f := &elfFile{elf: x, BuildID: buildID(x)}
 	f.load()
 	return f, nil
 }
 
 // load makes the tables of symbols and lines.
-func (f *File) load() {
+func (f *elfFile) load() {
 	f.symbols = symbolTable(f.elf, f.debug)
 	for _, x := range []*elf.File{f.debug, f.elf} {
 		if x == nil || x.Section(".debug_info") == nil && x.Section(".zdebug_info") == nil {
@@ -89,7 +85,7 @@ func (f *File) load() {
 }
 
 // Close closes the files.
-func (f *File) Close() {
+func (f *elfFile) Close() {
 	_ = f.elf.Close()
 	if f.debug != nil {
 		_ = f.debug.Close()
@@ -97,7 +93,7 @@ func (f *File) Close() {
 }
 
 // Sources describes where the names of the file come from, in words for a message.
-func (f *File) Sources() string {
+func (f *elfFile) Sources() string {
 	var have []string
 	add := func(x *elf.File, where string) {
 		switch {
@@ -121,7 +117,7 @@ func (f *File) Sources() string {
 }
 
 // isCode reports whether an address lies in a section with code.
-func (f *File) isCode(addr uint64) bool {
+func (f *elfFile) isCode(addr uint64) bool {
 	for _, s := range f.elf.Sections {
 		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Addr <= addr && addr-s.Addr < s.Size {
 			return true
@@ -131,7 +127,7 @@ func (f *File) isCode(addr uint64) bool {
 }
 
 // Ranges returns the begin and end addresses of the sections with code.
-func (f *File) Ranges() (ranges [][2]uint64) {
+func (f *elfFile) Ranges() (ranges [][2]uint64) {
 	for _, s := range f.elf.Sections {
 		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Flags&elf.SHF_ALLOC != 0 && s.Addr != 0 && s.Size > 0 && s.Addr+s.Size > s.Addr {
 			ranges = append(ranges, [2]uint64{s.Addr, s.Addr + s.Size})
@@ -147,7 +143,7 @@ const pageSize = 64 << 10
 // Bias returns the load bias of a mapping: an address in the mapping, minus the bias, is the
 // address in the file. It is an error if no segment of the file fits the mapping: then the file is
 // not the one that was mapped.
-func (f *File) Bias(m *memorymap.Mapping) (uint64, error) {
+func (f *elfFile) Bias(m *dump.Mapping) (uint64, error) {
 	for _, p := range f.elf.Progs {
 		if p.Type != elf.PT_LOAD || p.Filesz == 0 || (p.Flags&elf.PF_X != 0) != m.Executable {
 			continue
@@ -163,9 +159,9 @@ func (f *File) Bias(m *memorymap.Mapping) (uint64, error) {
 
 // Frames returns the functions at an address of the file, the innermost first; none if no function
 // with a name contains the address.
-func (f *File) Frames(addr uint64) []Frame {
+func (f *elfFile) Frames(addr uint64) []frame {
 	symbol, named := f.symbols.At(addr)
-	var frames []Frame
+	var frames []frame
 	if f.lines != nil {
 		frames = f.lines.frames(addr)
 	}
@@ -173,10 +169,10 @@ func (f *File) Frames(addr uint64) []Frame {
 	case len(frames) == 0 && !named:
 		return nil
 	case len(frames) == 0:
-		return []Frame{{Name: Demangled(symbol), SystemName: symbol}}
+		return []frame{{Name: demangled(symbol), SystemName: symbol}}
 	case named: // the symbol has a C++ function's namespace, where DWARF may not
 		outer := &frames[len(frames)-1]
-		outer.Name, outer.SystemName = Demangled(symbol), symbol
+		outer.Name, outer.SystemName = demangled(symbol), symbol
 	}
 	if frames[len(frames)-1].Name == "" {
 		return nil
@@ -185,7 +181,7 @@ func (f *File) Frames(addr uint64) []Frame {
 }
 
 // SymbolAddress returns the address of a symbol that the file defines, 0 if there is none.
-func (f *File) SymbolAddress(name string) uint64 {
+func (f *elfFile) SymbolAddress(name string) uint64 {
 	for _, x := range []*elf.File{f.elf, f.debug} {
 		if x == nil {
 			continue
@@ -208,7 +204,7 @@ func buildID(x *elf.File) string {
 			continue
 		}
 		if notes, err := s.Data(); err == nil {
-			if id := gnunote.BuildID(notes, x.ByteOrder); id != "" {
+			if id := dump.BuildIDOf(notes, x.ByteOrder); id != "" {
 				return id
 			}
 		}

@@ -1,10 +1,8 @@
-package elfsym
+package symbolize
 
 import (
 	"debug/dwarf"
 	"slices"
-
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/rangetable"
 )
 
 // lines finds functions, inlined functions included, and source lines by DWARF. It reads a compile
@@ -12,15 +10,15 @@ import (
 type lines struct {
 	data  *dwarf.Data
 	isIn  func(addr uint64) bool
-	units *rangetable.Table[*unit]
+	units *rangeTable[*unit]
 }
 
 // A unit is a compile unit of DWARF.
 type unit struct {
 	entry     *dwarf.Entry
 	read      bool
-	functions *rangetable.Table[*block]
-	rows      *rangetable.Table[row]
+	functions *rangeTable[*block]
+	rows      *rangeTable[row]
 	files     []*dwarf.LineFile
 }
 
@@ -43,7 +41,7 @@ type row struct {
 // they are no code: a linker that drops a function lets its debug information begin at 0.
 func newLines(data *dwarf.Data, isIn func(addr uint64) bool) *lines {
 	l := &lines{data: data, isIn: isIn}
-	var entries []rangetable.Entry[*unit]
+	var entries []rangeEntry[*unit]
 	last := dwarf.Offset(0)
 	for r := data.Reader(); ; r.SkipChildren() {
 		e, err := r.Next()
@@ -56,10 +54,10 @@ func newLines(data *dwarf.Data, isIn func(addr uint64) bool) *lines {
 		}
 		u := &unit{entry: e}
 		for _, r := range l.ranges(e) {
-			entries = append(entries, rangetable.Entry[*unit]{Lo: r[0], Hi: r[1], Value: u})
+			entries = append(entries, rangeEntry[*unit]{Lo: r[0], Hi: r[1], Value: u})
 		}
 	}
-	l.units = rangetable.New(entries)
+	l.units = newRangeTable(entries)
 	return l
 }
 
@@ -74,7 +72,7 @@ func (l *lines) ranges(e *dwarf.Entry) [][2]uint64 {
 
 // frames returns the functions at an address, the innermost first; none if there is no debug
 // information about it.
-func (l *lines) frames(addr uint64) []Frame {
+func (l *lines) frames(addr uint64) []frame {
 	u, ok := l.units.At(addr)
 	if !ok {
 		return nil
@@ -86,7 +84,7 @@ func (l *lines) frames(addr uint64) []Frame {
 	if !ok {
 		return nil
 	}
-	var frames []Frame
+	var frames []frame
 	for b := outer; b != nil; b = b.innerAt(addr) {
 		f := l.named(b.at)
 		if len(frames) > 0 { // the line of the outer function is that of the call
@@ -122,16 +120,16 @@ func (u *unit) file(i int64) string {
 // readUnit reads the functions and the lines of a unit. What is damaged is left out.
 func (l *lines) readUnit(u *unit) {
 	u.read = true
-	u.rows = rangetable.New[row](nil)
+	u.rows = newRangeTable[row](nil)
 	if r, err := l.data.LineReader(u.entry); err == nil && r != nil {
 		u.rows = rowsOf(r)
 		u.files = r.Files()
 	}
-	var functions []rangetable.Entry[*block]
+	var functions []rangeEntry[*block]
 	r := l.data.Reader()
 	r.Seek(u.entry.Offset)
 	if _, err := r.Next(); err != nil || !u.entry.Children {
-		u.functions = rangetable.New(functions)
+		u.functions = newRangeTable(functions)
 		return
 	}
 	for stack := []*block{nil}; len(stack) > 0; {
@@ -148,7 +146,7 @@ func (l *lines) readUnit(u *unit) {
 		case dwarf.TagSubprogram:
 			b = l.block(e)
 			for _, r := range b.ranges {
-				functions = append(functions, rangetable.Entry[*block]{Lo: r[0], Hi: r[1], Value: b})
+				functions = append(functions, rangeEntry[*block]{Lo: r[0], Hi: r[1], Value: b})
 			}
 		case dwarf.TagInlinedSubroutine:
 			inner := l.block(e)
@@ -161,7 +159,7 @@ func (l *lines) readUnit(u *unit) {
 			stack = append(stack, b)
 		}
 	}
-	u.functions = rangetable.New(functions)
+	u.functions = newRangeTable(functions)
 }
 
 func (l *lines) block(e *dwarf.Entry) *block {
@@ -174,16 +172,16 @@ func (l *lines) block(e *dwarf.Entry) *block {
 }
 
 // rowsOf reads a line table: each row covers the addresses up to the next row.
-func rowsOf(r *dwarf.LineReader) *rangetable.Table[row] {
-	var entries []rangetable.Entry[row]
+func rowsOf(r *dwarf.LineReader) *rangeTable[row] {
+	var entries []rangeEntry[row]
 	var last, next dwarf.LineEntry
 	for r.Next(&next) == nil {
 		if last.File != nil && !last.EndSequence && last.Address < next.Address {
-			entries = append(entries, rangetable.Entry[row]{Lo: last.Address, Hi: next.Address, Value: row{last.File.Name, last.Line}})
+			entries = append(entries, rangeEntry[row]{Lo: last.Address, Hi: next.Address, Value: row{last.File.Name, last.Line}})
 		}
 		last = next
 	}
-	return rangetable.New(entries)
+	return newRangeTable(entries)
 }
 
 // maxOrigins bounds how many references from entry to entry named follows.
@@ -191,8 +189,8 @@ const maxOrigins = 8
 
 // named makes a frame of the function whose entry is at an offset. What the entry lacks, such as
 // the name, comes from the entries that it refers to (abstract origin, specification).
-func (l *lines) named(at dwarf.Offset) Frame {
-	var f Frame
+func (l *lines) named(at dwarf.Offset) frame {
+	var f frame
 	r := l.data.Reader()
 	for range maxOrigins {
 		r.Seek(at)
@@ -220,7 +218,7 @@ func (l *lines) named(at dwarf.Offset) Frame {
 	}
 	switch {
 	case f.SystemName != "":
-		f.Name = Demangled(f.SystemName)
+		f.Name = demangled(f.SystemName)
 	default:
 		f.SystemName = f.Name
 	}

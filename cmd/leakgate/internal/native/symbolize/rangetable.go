@@ -1,5 +1,4 @@
-// Package rangetable finds the entry that covers an address, of ranges that may overlap.
-package rangetable
+package symbolize
 
 import (
 	"cmp"
@@ -8,28 +7,29 @@ import (
 	"sort"
 )
 
-// An Entry covers the addresses from Lo up to, but not including, Hi.
-type Entry[T any] struct {
+// A rangeEntry covers the addresses from Lo up to, but not including, Hi.
+type rangeEntry[T any] struct {
 	Lo, Hi uint64
 	Value  T
 }
 
-// A Table finds entries. It is safe for concurrent use.
-type Table[T any] struct {
-	entries []Entry[T]
-	pieces  []piece // by address; they do not overlap
+// A rangeTable finds entries. It is safe for concurrent use.
+type rangeTable[T any] struct {
+	entries []rangeEntry[T]
+	pieces  []rangePiece // by address; they do not overlap
 }
 
-// A piece is a part of an entry that no later entry covers.
-type piece struct {
+// A rangePiece is a part of an entry that no later entry covers.
+type rangePiece struct {
 	lo, hi uint64
 	entry  int
 }
 
-// New makes a table, in n log n steps. Where entries overlap, the later one in the list covers the
-// addresses. Empty entries are left out. The table keeps the list: the caller must not change it.
-func New[T any](entries []Entry[T]) *Table[T] {
-	t := &Table[T]{entries: entries}
+// newRangeTable makes a table, in n log n steps. Where entries overlap, the later one in the list
+// covers the addresses. Empty entries are left out. The table keeps the list: the caller must not
+// change it.
+func newRangeTable[T any](entries []rangeEntry[T]) *rangeTable[T] {
+	t := &rangeTable[T]{entries: entries}
 	var order []int // entries by their begin
 	var bounds []uint64
 	for i, e := range entries {
@@ -51,14 +51,14 @@ func New[T any](entries []Entry[T]) *Table[T] {
 			heap.Pop(&open)
 		}
 		if len(open) > 0 { // so there is a bound after this one
-			t.add(piece{at, bounds[i+1], open[0]})
+			t.add(rangePiece{at, bounds[i+1], open[0]})
 		}
 	}
 	return t
 }
 
 // add appends a piece, or lengthens the last one by it.
-func (t *Table[T]) add(p piece) {
+func (t *rangeTable[T]) add(p rangePiece) {
 	if n := len(t.pieces); n > 0 && t.pieces[n-1].entry == p.entry && t.pieces[n-1].hi == p.lo {
 		t.pieces[n-1].hi = p.hi
 		return
@@ -67,7 +67,7 @@ func (t *Table[T]) add(p piece) {
 }
 
 // At returns the value of the entry that covers an address, and whether there is one.
-func (t *Table[T]) At(addr uint64) (value T, ok bool) {
+func (t *rangeTable[T]) At(addr uint64) (value T, ok bool) {
 	i := sort.Search(len(t.pieces), func(i int) bool { return t.pieces[i].hi > addr })
 	if i == len(t.pieces) || t.pieces[i].lo > addr {
 		return value, false

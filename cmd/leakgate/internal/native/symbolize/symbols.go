@@ -1,4 +1,4 @@
-package elfsym
+package symbolize
 
 import (
 	"cmp"
@@ -7,15 +7,13 @@ import (
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
-
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/rangetable"
 )
 
-// Demangled returns the name of a function as its C++ or Rust source has it: with template
+// demangled returns the name of a function as its C++ or Rust source has it: with template
 // arguments, without parameters. The name of a Go assembly function loses the suffix for its
 // calling convention (go1.26 cmd/link/internal/ld/symtab.go, mangleABIName). Other names stay as
 // they are.
-func Demangled(name string) string {
+func demangled(name string) string {
 	name = strings.TrimSuffix(name, ".abi0")
 	return demangle.Filter(name, demangle.NoParams, demangle.NoEnclosingParams, demangle.NoClones)
 }
@@ -23,7 +21,7 @@ func Demangled(name string) string {
 // symbolTable makes a table of the functions in the symbol tables of one program's files. A
 // function is as long as its symbol says. Addresses between functions belong to none of them:
 // padding, the linkage table, code whose symbols are stripped.
-func symbolTable(files ...*elf.File) *rangetable.Table[string] {
+func symbolTable(files ...*elf.File) *rangeTable[string] {
 	var functions []function
 	for _, f := range files {
 		if f == nil {
@@ -38,11 +36,11 @@ func symbolTable(files ...*elf.File) *rangetable.Table[string] {
 		}
 	}
 	slices.SortFunc(functions, function.compare)
-	entries := make([]rangetable.Entry[string], len(functions))
+	entries := make([]rangeEntry[string], len(functions))
 	for i, s := range functions {
-		entries[i] = rangetable.Entry[string]{Lo: s.addr, Hi: max(s.addr, s.addr+s.size), Value: s.name}
+		entries[i] = rangeEntry[string]{Lo: s.addr, Hi: max(s.addr, s.addr+s.size), Value: s.name}
 	}
-	return rangetable.New(entries)
+	return newRangeTable(entries)
 }
 
 // isFunction reports whether a symbol names code. Symbols of assembly code may have no type.

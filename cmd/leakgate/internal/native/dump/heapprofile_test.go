@@ -1,4 +1,4 @@
-package heapfile
+package dump
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ MAPPED_LIBRARIES:
 `
 
 func TestGperftools(t *testing.T) {
-	f, err := Parse([]byte(belowLibrary))
+	f, err := ParseHeapProfile([]byte(belowLibrary))
 	require.NoError(t, err)
 	require.Empty(t, f.Notes)
 	require.Equal(t, Gperftools, f.Format)
@@ -38,7 +38,7 @@ func TestGperftools(t *testing.T) {
 
 func TestCutOff(t *testing.T) {
 	at := strings.Index(belowLibrary, "     2:")
-	f, err := Parse([]byte(belowLibrary[:at]))
+	f, err := ParseHeapProfile([]byte(belowLibrary[:at]))
 	require.NoError(t, err)
 	require.Len(t, f.Notes, 2)
 	require.Contains(t, f.Notes[0], "about 1 blocks, and its first line says that there are 3")
@@ -62,7 +62,7 @@ MAPPED_LIBRARIES:
 `
 
 func TestJemalloc(t *testing.T) {
-	f, err := Parse([]byte("\n" + jemallocText))
+	f, err := ParseHeapProfile([]byte("\n" + jemallocText))
 	require.NoError(t, err)
 	require.Empty(t, f.Notes)
 	require.Equal(t, Jemalloc, f.Format)
@@ -74,7 +74,7 @@ func TestJemalloc(t *testing.T) {
 	require.Len(t, f.Profile.Location, 3)
 	require.EqualValues(t, 0x1000, f.Profile.Sample[1].Location[1].Address)
 
-	f, err = Parse([]byte(strings.ReplaceAll(jemallocText, "[4: 700]", "[0: 0]")))
+	f, err = ParseHeapProfile([]byte(strings.ReplaceAll(jemallocText, "[4: 700]", "[0: 0]")))
 	require.NoError(t, err)
 	require.Len(t, f.Profile.SampleType, 2, "what was ever allocated was not counted")
 	require.Equal(t, []int64{2, 500}, f.Profile.Sample[1].Value)
@@ -86,7 +86,7 @@ func TestSampled(t *testing.T) {
 	objects, space := unsampled(3, 300, 1000)
 	require.EqualValues(t, 32, objects)
 	require.EqualValues(t, 3152, space)
-	f, err := Parse([]byte(strings.Replace(jemallocText, "heap_v2/1\n", "heap_v2/1000\n", 1)))
+	f, err := ParseHeapProfile([]byte(strings.Replace(jemallocText, "heap_v2/1\n", "heap_v2/1000\n", 1)))
 	require.NoError(t, err)
 	require.EqualValues(t, 1000, f.Profile.Period)
 	require.EqualValues(t, 1051, f.Profile.Sample[0].Value[3])
@@ -101,14 +101,14 @@ func TestPprof(t *testing.T) {
 	}
 	var b bytes.Buffer
 	require.NoError(t, p.Write(&b))
-	f, err := Parse(b.Bytes())
+	f, err := ParseHeapProfile(b.Bytes())
 	require.NoError(t, err)
 	require.Equal(t, Pprof, f.Format)
 	require.Len(t, f.Maps, 1)
 	require.Equal(t, "abcd", f.Maps[0].BuildID)
 	require.Same(t, f.Profile.Mapping[0], f.Profile.Location[0].Mapping)
 
-	_, err = Parse(b.Bytes()[:b.Len()-9])
+	_, err = ParseHeapProfile(b.Bytes()[:b.Len()-9])
 	require.ErrorContains(t, err, "damaged or cut off")
 }
 
@@ -132,17 +132,17 @@ func TestErrors(t *testing.T) {
 		"heap_v2/1\nt*: 1: 1 [0: 0]\nwhat\n": `line 3: "what" is neither`,
 		"heap_v2/1\nt*: 99999999999999999999: 1 [0: 0]\n": "line 2:",
 	} {
-		_, err := Parse([]byte(text))
+		_, err := ParseHeapProfile([]byte(text))
 		require.ErrorContains(t, err, want, "%q", text)
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzParseHeapProfile(f *testing.F) {
 	f.Add([]byte(belowLibrary))
 	f.Add([]byte(jemallocText))
 	f.Add([]byte("heap profile: 1: 2 [ 1: 2] @ heap_v2/524288\n 1: 2 [1: 2] @ 0x1\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file, err := Parse(data)
+		file, err := ParseHeapProfile(data)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package rangetable
+package symbolize
 
 import (
 	"math/rand/v2"
@@ -8,15 +8,15 @@ import (
 )
 
 func TestTable(t *testing.T) {
-	table := New([]Entry[string]{{10, 20, "a"}, {15, 16, "inner"}, {18, 30, "later"}, {40, 40, "empty"}, {50, 40, "turned round"}, {30, 31, "next"}})
+	table := newRangeTable([]rangeEntry[string]{{10, 20, "a"}, {15, 16, "inner"}, {18, 30, "later"}, {40, 40, "empty"}, {50, 40, "turned round"}, {30, 31, "next"}})
 	for addr, want := range map[uint64]string{9: "", 10: "a", 14: "a", 15: "inner", 16: "a", 18: "later", 29: "later", 30: "next", 31: "", 40: "", 45: ""} {
 		got, ok := table.At(addr)
 		require.Equal(t, want, got, addr)
 		require.Equal(t, want != "", ok, addr)
 	}
-	_, ok := New[int](nil).At(0)
+	_, ok := newRangeTable[int](nil).At(0)
 	require.False(t, ok)
-	last, ok := New([]Entry[int]{{0, ^uint64(0), 1}}).At(^uint64(0) - 1)
+	last, ok := newRangeTable([]rangeEntry[int]{{0, ^uint64(0), 1}}).At(^uint64(0) - 1)
 	require.True(t, ok)
 	require.Equal(t, 1, last)
 }
@@ -25,12 +25,12 @@ func TestTable(t *testing.T) {
 func TestRandomTables(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
-		entries := make([]Entry[int], r.IntN(30))
+		entries := make([]rangeEntry[int], r.IntN(30))
 		for i := range entries {
 			lo := r.Uint64N(60)
-			entries[i] = Entry[int]{lo, lo + r.Uint64N(20), i}
+			entries[i] = rangeEntry[int]{lo, lo + r.Uint64N(20), i}
 		}
-		table := New(append([]Entry[int](nil), entries...))
+		table := newRangeTable(append([]rangeEntry[int](nil), entries...))
 		for addr := range uint64(90) {
 			want, found := 0, false
 			for i := len(entries) - 1; i >= 0 && !found; i-- {

@@ -1,4 +1,4 @@
-package perfmap
+package symbolize
 
 import (
 	"testing"
@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestParse(t *testing.T) {
-	names, broken, err := Parse([]byte("1000 100 Builtin:Abort\n0x2000 10 JS:*leak /srv/app.js:3:14\n1040 20 JS:~again\n\n3000 10\n40"))
+func TestParsePerfMap(t *testing.T) {
+	names, broken, err := ParsePerfMap([]byte("1000 100 Builtin:Abort\n0x2000 10 JS:*leak /srv/app.js:3:14\n1040 20 JS:~again\n\n3000 10\n40"))
 	require.NoError(t, err)
 	require.Equal(t, 2, broken)
 	for addr, want := range map[uint64]string{
@@ -19,18 +19,18 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParseErrors(t *testing.T) {
-	_, broken, err := Parse([]byte("\x7fELF\nno map\n"))
+func TestParsePerfMapErrors(t *testing.T) {
+	_, broken, err := ParsePerfMap([]byte("\x7fELF\nno map\n"))
 	require.ErrorContains(t, err, "line 1 is not of the form")
 	require.Equal(t, 2, broken)
-	_, _, err = Parse(nil)
+	_, _, err = ParsePerfMap(nil)
 	require.NoError(t, err, "a program that generated nothing leaves an empty map")
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzParsePerfMap(f *testing.F) {
 	f.Add([]byte("1000 100 a\n1010 10 b c\nffffffffffffffff 2 d\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		names, _, err := Parse(text)
+		names, _, err := ParsePerfMap(text)
 		require.Equal(t, err == nil, names != nil)
 		if err == nil {
 			names.At(0x1000)

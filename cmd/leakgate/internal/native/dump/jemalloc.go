@@ -1,4 +1,4 @@
-package heapfile
+package dump
 
 import (
 	"bufio"

@@ -1,5 +1,4 @@
-// Package gnunote reads the notes of ELF files (elf(5)), the linker's build ID among them.
-package gnunote
+package dump
 
 import (
 	"encoding/binary"
@@ -8,16 +7,16 @@ import (
 	"strings"
 )
 
-// A Note is one ELF note.
-type Note struct {
+// A note is one ELF note.
+type note struct {
 	Name string // without the zero at its end
 	Type uint32
 	Data []byte
 }
 
-// All yields the notes of the list in b, up to the first one that is cut off.
-func All(b []byte, order binary.ByteOrder) iter.Seq[Note] {
-	return func(yield func(Note) bool) {
+// notesIn yields the notes of the list in b, up to the first one that is cut off.
+func notesIn(b []byte, order binary.ByteOrder) iter.Seq[note] {
+	return func(yield func(note) bool) {
 		for len(b) >= 12 {
 			nameLen, dataLen := uint64(order.Uint32(b)), uint64(order.Uint32(b[4:]))
 			kind := order.Uint32(b[8:])
@@ -26,7 +25,7 @@ func All(b []byte, order binary.ByteOrder) iter.Seq[Note] {
 			if at+dataLen > uint64(len(b)) {
 				return
 			}
-			note := Note{strings.TrimRight(string(b[:nameLen]), "\x00"), kind, b[at:][:dataLen]}
+			note := note{strings.TrimRight(string(b[:nameLen]), "\x00"), kind, b[at:][:dataLen]}
 			if !yield(note) {
 				return
 			}
@@ -38,9 +37,9 @@ func All(b []byte, order binary.ByteOrder) iter.Seq[Note] {
 // typeBuildID is NT_GNU_BUILD_ID.
 const typeBuildID = 3
 
-// BuildID returns the build ID in a list of notes, in hexadecimal; "" if there is none.
-func BuildID(notes []byte, order binary.ByteOrder) string {
-	for n := range All(notes, order) {
+// BuildIDOf returns the build ID in a list of notes, in hexadecimal; "" if there is none.
+func BuildIDOf(notes []byte, order binary.ByteOrder) string {
+	for n := range notesIn(notes, order) {
 		if n.Type == typeBuildID && n.Name == "GNU" {
 			return hex.EncodeToString(n.Data)
 		}

@@ -1,4 +1,4 @@
-package memorymap
+package dump
 
 import (
 	"strings"
@@ -17,8 +17,8 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
 a line of a log
 `
 
-func TestParse(t *testing.T) {
-	maps, err := Parse([]byte(text))
+func TestParseMaps(t *testing.T) {
+	maps, err := ParseMaps([]byte(text))
 	require.NoError(t, err)
 	require.Len(t, maps, 6)
 	require.Equal(t, &Mapping{Start: 0x55d0c0000000, End: 0x55d0c0010000, Offset: 0x2000, File: "/bin/app"}, maps[0])
@@ -26,22 +26,22 @@ func TestParse(t *testing.T) {
 	require.Equal(t, "[vsyscall]", maps[5].File)
 	require.False(t, maps[5].IsFile())
 
-	require.Same(t, maps[3], Find(maps, 0x7ff4d5735fff), "anonymous memory is no library's")
-	require.Same(t, maps[4], Find(maps, 0x7ff4d5736000))
-	require.Nil(t, Find(maps, 0x7ff4d5753000))
-	require.Nil(t, Find(maps, 0))
+	require.Same(t, maps[3], FindMapping(maps, 0x7ff4d5735fff), "anonymous memory is no library's")
+	require.Same(t, maps[4], FindMapping(maps, 0x7ff4d5736000))
+	require.Nil(t, FindMapping(maps, 0x7ff4d5753000))
+	require.Nil(t, FindMapping(maps, 0))
 }
 
-func TestParseOtherForms(t *testing.T) {
-	maps, err := Parse([]byte("I1123 10:00:00 1 app.cc:10] 0x400000-0x480000 /bin/app (@1000) abcdef01\n"))
+func TestParseMapsOfOtherForms(t *testing.T) {
+	maps, err := ParseMaps([]byte("I1123 10:00:00 1 app.cc:10] 0x400000-0x480000 /bin/app (@1000) abcdef01\n"))
 	require.NoError(t, err)
 	require.Equal(t, []*Mapping{{Start: 0x400000, End: 0x480000, Offset: 0x1000, Executable: true, File: "/bin/app", BuildID: "abcdef01"}}, maps)
 }
 
-func TestParseErrors(t *testing.T) {
-	_, err := Parse([]byte("nothing\n"))
+func TestParseMapsErrors(t *testing.T) {
+	_, err := ParseMaps([]byte("nothing\n"))
 	require.ErrorContains(t, err, "/proc/PID/maps")
-	_, err = Parse([]byte("x\n" + strings.Repeat("y", maxLine+1)))
+	_, err = ParseMaps([]byte("x\n" + strings.Repeat("y", maxMapsLine+1)))
 	require.ErrorContains(t, err, "line 2")
 }
 
@@ -53,11 +53,11 @@ func TestIsFile(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzParseMaps(f *testing.F) {
 	f.Add([]byte(text))
 	f.Add([]byte("0x400000-0x480000 /bin/app (@1000) abcdef01"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		maps, err := Parse(text)
+		maps, err := ParseMaps(text)
 		if err != nil {
 			return
 		}

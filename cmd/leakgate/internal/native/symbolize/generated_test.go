@@ -1,4 +1,4 @@
-package jit
+package symbolize
 
 import (
 	"encoding/binary"
@@ -38,7 +38,7 @@ func TestRegistered(t *testing.T) {
 		), "oneffff"...)}
 	}
 	m := list(1, 0)
-	objects, err := Registered(m.read, binary.LittleEndian, at)
+	objects, err := registeredObjects(m.read, binary.LittleEndian, at)
 	require.NoError(t, err)
 	require.Equal(t, [][]byte{[]byte("one"), []byte("ffff")}, objects)
 
@@ -48,25 +48,25 @@ func TestRegistered(t *testing.T) {
 		"the list of generated code has version 2": list(2, 0),
 		"the list of generated code: not mapped":   {at, nil},
 	} {
-		_, err := Registered(m.read, binary.LittleEndian, at)
+		_, err := registeredObjects(m.read, binary.LittleEndian, at)
 		require.ErrorContains(t, err, name)
 	}
-	objects, err = Registered(list(0, 0).read, binary.LittleEndian, at)
+	objects, err = registeredObjects(list(0, 0).read, binary.LittleEndian, at)
 	require.NoError(t, err)
 	require.Empty(t, objects, "not begun")
 }
 
-func TestNewNotes(t *testing.T) {
-	c := New([][]byte{[]byte("no object")}, []string{"object 1"})
+func TestGeneratedNotes(t *testing.T) {
+	c := newGenerated([][]byte{[]byte("no object")}, []string{"object 1"})
 	require.Zero(t, c.Objects)
 	require.Len(t, c.Notes, 1)
 	require.Contains(t, c.Notes[0], "object 1: it is no ELF object")
 	require.Empty(t, c.Frames(1))
 }
 
-func FuzzNew(f *testing.F) {
+func FuzzNewGenerated(f *testing.F) {
 	f.Add([]byte("\x7fELF\x02\x01\x01"))
 	f.Fuzz(func(_ *testing.T, image []byte) {
-		New([][]byte{image}, []string{"object"}).Frames(0x401000)
+		newGenerated([][]byte{image}, []string{"object"}).Frames(0x401000)
 	})
 }

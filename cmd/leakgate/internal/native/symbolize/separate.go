@@ -1,4 +1,4 @@
-package elfsym
+package symbolize
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 // separate finds the separate debug file of a file, as gdb does (its manual, "Separate Debug
 // Files"): by the build ID, or by the name and the checksum in .gnu_debuglink. x is nil if there is
 // none, or none that belongs to this build.
-func separate(path string, f *File, debugDirs []string) (name string, x *elf.File) {
+func separate(path string, f *elfFile, debugDirs []string) (name string, x *elf.File) {
 	if len(f.BuildID) > 2 {
 		for _, dir := range debugDirs {
 			name := filepath.Join(dir, ".build-id", f.BuildID[:2], f.BuildID[2:]+".debug")

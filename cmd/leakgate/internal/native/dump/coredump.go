@@ -1,6 +1,4 @@
-// Package coredump reads memory and mappings out of a core file of any program, as the kernel and
-// gcore write them (core(5)).
-package coredump
+package dump
 
 import (
 	"bytes"
@@ -12,9 +10,6 @@ import (
 	"os"
 	"sort"
 	"strings"
-
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/gnunote"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/memorymap"
 )
 
 // A Core is an opened core file.
@@ -23,11 +18,11 @@ type Core struct {
 	file  *os.File
 	size  int64
 	loads []*elf.Prog // by address
-	maps  []*memorymap.Mapping
+	maps  []*Mapping
 }
 
-// Is reports whether a file begins as a core file does.
-func Is(path string) bool {
+// IsCore reports whether a file begins as a core file does.
+func IsCore(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return false
@@ -37,8 +32,8 @@ func Is(path string) bool {
 	return err == nil && x.Type == elf.ET_CORE
 }
 
-// Open opens a core file. It does not read the memory in it yet: Read does.
-func Open(path string) (_ *Core, err error) {
+// OpenCore opens a core file. It does not read the memory in it yet: Read does.
+func OpenCore(path string) (_ *Core, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -76,7 +71,7 @@ func (c *Core) Close() error { return c.file.Close() }
 
 // Maps returns the mappings, sorted by address, with the build IDs of the files whose first pages
 // the core has.
-func (c *Core) Maps() []*memorymap.Mapping { return c.maps }
+func (c *Core) Maps() []*Mapping { return c.maps }
 
 // maxNotes bounds the notes: some KB for each thread, some 100 bytes for each mapping.
 const maxNotes = 256 << 20
@@ -117,7 +112,7 @@ const noteFile = 0x46494c45
 func (c *Core) readMaps(x *elf.File) error {
 	for _, p := range c.loads {
 		if p.Memsz > 0 {
-			c.maps = append(c.maps, &memorymap.Mapping{Start: p.Vaddr, End: p.Vaddr + p.Memsz, Executable: p.Flags&elf.PF_X != 0})
+			c.maps = append(c.maps, &Mapping{Start: p.Vaddr, End: p.Vaddr + p.Memsz, Executable: p.Flags&elf.PF_X != 0})
 		}
 	}
 	for _, p := range x.Progs {
@@ -134,13 +129,13 @@ func (c *Core) readMaps(x *elf.File) error {
 		if err != nil {
 			return err
 		}
-		for note := range gnunote.All(notes, c.Order) {
+		for note := range notesIn(notes, c.Order) {
 			if note.Type == noteFile && note.Name == "CORE" {
 				c.nameFiles(note.Data)
 			}
 		}
 	}
-	memorymap.Sort(c.maps)
+	SortMaps(c.maps)
 	c.readBuildIDs()
 	return nil
 }
@@ -160,7 +155,7 @@ func (c *Core) nameFiles(b []byte) {
 		return
 	}
 	names := places[count*24:]
-	byStart := make(map[uint64]*memorymap.Mapping)
+	byStart := make(map[uint64]*Mapping)
 	for _, m := range c.maps {
 		byStart[m.Start] = m
 	}
@@ -171,7 +166,7 @@ func (c *Core) nameFiles(b []byte) {
 		start, end, offset := c.Order.Uint64(place), c.Order.Uint64(place[8:]), c.Order.Uint64(place[16:])*page
 		m := byStart[start]
 		if m == nil && start < end { // a debugger leaves out memory that is in the file
-			m = &memorymap.Mapping{Start: start, End: end}
+			m = &Mapping{Start: start, End: end}
 			c.maps = append(c.maps, m)
 		}
 		if m == nil {
@@ -196,7 +191,7 @@ func (c *Core) readBuildIDs() {
 	}
 }
 
-func (c *Core) buildIDAt(m *memorymap.Mapping) string {
+func (c *Core) buildIDAt(m *Mapping) string {
 	const headerSize, programHeader = 64, 56
 	head, err := c.Read(m.Start, headerSize)
 	if err != nil || string(head[:4]) != elf.ELFMAG {
@@ -216,7 +211,7 @@ func (c *Core) buildIDAt(m *memorymap.Mapping) string {
 			continue
 		}
 		if notes, err := c.Read(m.Start+offset, size); err == nil {
-			if id := gnunote.BuildID(notes, c.Order); id != "" {
+			if id := BuildIDOf(notes, c.Order); id != "" {
 				return id
 			}
 		}

@@ -1,6 +1,4 @@
-// Package jit finds the names of code that a program generated, in the ELF objects that the program
-// registered for debuggers.
-package jit
+package symbolize
 
 import (
 	"bytes"
@@ -11,52 +9,50 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/elfsym"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/rangetable"
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
-// Code has the names of generated code. It is not safe for concurrent use.
-type Code struct {
+// Generated has the names of generated code. It is not safe for concurrent use.
+type Generated struct {
 	Objects int      // objects that were read
 	Notes   []string // which objects could not be read, and why
-	table   *rangetable.Table[*elfsym.File]
+	table   *rangeTable[*elfFile]
 }
 
 // Frames returns the functions at an address, the innermost first; none if no object covers the
 // address.
-func (c *Code) Frames(addr uint64) []elfsym.Frame {
+func (c *Generated) Frames(addr uint64) []frame {
 	if o, ok := c.table.At(addr); ok {
 		return o.Frames(addr)
 	}
 	return nil
 }
 
-// New reads objects: ELF files whose sections have the addresses that the program gave them. Where
-// several objects cover an address, the last one counts. names are the names of the objects in
-// notes.
-func New(objects [][]byte, names []string) *Code {
-	c := new(Code)
-	var entries []rangetable.Entry[*elfsym.File]
+// newGenerated reads objects: ELF files whose sections have the addresses that the program gave
+// them. Where several objects cover an address, the last one counts. names are the names of the
+// objects in notes.
+func newGenerated(objects [][]byte, names []string) *Generated {
+	c := new(Generated)
+	var entries []rangeEntry[*elfFile]
 	for i, image := range objects {
-		o, err := object(image)
+		o, err := elfObject(image)
 		if err != nil {
 			c.Notes = append(c.Notes, fmt.Sprintf("%s: %v", names[i], err))
 			continue
 		}
 		c.Objects++
 		for _, r := range o.Ranges() {
-			entries = append(entries, rangetable.Entry[*elfsym.File]{Lo: r[0], Hi: r[1], Value: o})
+			entries = append(entries, rangeEntry[*elfFile]{Lo: r[0], Hi: r[1], Value: o})
 		}
 	}
-	c.table = rangetable.New(entries)
+	c.table = newRangeTable(entries)
 	return c
 }
 
-// object reads one object. In a relocatable object, the values of symbols are offsets in their
-// sections, unless the program has relocated them. object turns them into addresses, with which
+// elfObject reads one object. In a relocatable object, the values of symbols are offsets in their
+// sections, unless the program has relocated them. elfObject turns them into addresses, with which
 // debug/elf relocates the debug information.
-func object(image []byte) (*elfsym.File, error) {
+func elfObject(image []byte) (*elfFile, error) {
 	x, err := elf.NewFile(bytes.NewReader(image))
 	if err != nil {
 		return nil, fmt.Errorf("it is no ELF object: %w", err)
@@ -73,7 +69,7 @@ func object(image []byte) (*elfsym.File, error) {
 			}
 		}
 	}
-	o, err := elfsym.Object(image)
+	o, err := readELF(image)
 	if err != nil {
 		return nil, err
 	}
@@ -98,9 +94,9 @@ func relocate(table []byte, x *elf.File) {
 	}
 }
 
-// ReadDir reads the objects in a folder, in the order of their names. Files that are no objects
-// give notes.
-func ReadDir(dir string) (*Code, error) {
+// ReadGenerated reads the objects in a folder, in the order of their names. Files that are no
+// objects give notes.
+func ReadGenerated(dir string) (*Generated, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -117,7 +113,7 @@ func ReadDir(dir string) (*Code, error) {
 		}
 		objects, names = append(objects, b), append(names, e.Name())
 	}
-	c := New(objects, names)
+	c := newGenerated(objects, names)
 	if c.Objects == 0 {
 		return nil, fmt.Errorf("the folder has no object of generated code: %w", firstOf(c.Notes, "it is empty"))
 	}
@@ -131,9 +127,9 @@ func firstOf(notes []string, otherwise string) error {
 	return errors.New(otherwise)
 }
 
-// DescriptorName is the symbol of the list of generated code. Each library that generates code has
+// descriptorName is the symbol of the list of generated code. Each library that generates code has
 // its own list (gdb's manual, "JIT Compilation Interface").
-const DescriptorName = "__jit_debug_descriptor"
+const descriptorName = "__jit_debug_descriptor"
 
 // Bounds of a list that is not damaged.
 const (
@@ -141,10 +137,10 @@ const (
 	maxBytes   = 4 << 30
 )
 
-// Registered reads the objects that a descriptor of a 64-bit program lists. The descriptor has the
-// version, the last action, the entry that it was about, and the first entry. An entry has the next
-// and the previous entry, and the address and size of an object.
-func Registered(read func(addr, n uint64) ([]byte, error), order binary.ByteOrder, descriptor uint64) ([][]byte, error) {
+// registeredObjects reads the objects that a descriptor of a 64-bit program lists. The descriptor
+// has the version, the last action, the entry that it was about, and the first entry. An entry has
+// the next and the previous entry, and the address and size of an object.
+func registeredObjects(read func(addr, n uint64) ([]byte, error), order binary.ByteOrder, descriptor uint64) ([][]byte, error) {
 	const first, next, begin, size = 16, 0, 16, 24
 	head, err := read(descriptor, 24)
 	if err != nil {

@@ -1,4 +1,4 @@
-package elfsym
+package symbolize
 
 import (
 	"debug/elf"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/memorymap"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/dump"
 )
 
 func TestDemangled(t *testing.T) {
@@ -23,12 +23,12 @@ func TestDemangled(t *testing.T) {
 		"LazyCompile:*leak /srv/app.js:3:14":             "LazyCompile:*leak /srv/app.js:3:14",
 		"_Zbroken":                                       "_Zbroken",
 	} {
-		require.Equal(t, want, Demangled(mangled))
+		require.Equal(t, want, demangled(mangled))
 	}
 }
 
-// object returns an ELF file with symbols and one section of code, 0x1000 bytes at 0x1000.
-func object(symbols ...elf.Symbol) []byte {
+// elfImage returns an ELF file with symbols and one section of code, 0x1000 bytes at 0x1000.
+func elfImage(symbols ...elf.Symbol) []byte {
 	le := binary.LittleEndian
 	names := []byte{0}
 	table := make([]byte, 24)
@@ -70,22 +70,22 @@ func object(symbols ...elf.Symbol) []byte {
 	return b
 }
 
-func symbol(name string, value, size uint64, bind elf.SymBind, kind elf.SymType) elf.Symbol {
+func elfSymbol(name string, value, size uint64, bind elf.SymBind, kind elf.SymType) elf.Symbol {
 	return elf.Symbol{Name: name, Value: value, Size: size, Info: elf.ST_INFO(bind, kind)}
 }
 
 // TestSymbols checks that symbols end with their sizes, and which of several names is chosen.
 func TestSymbols(t *testing.T) {
-	f, err := Object(object(
-		symbol("first", 0x1000, 0x10, elf.STB_LOCAL, elf.STT_FUNC),
-		symbol("no_size", 0x1010, 0, elf.STB_GLOBAL, elf.STT_FUNC),
-		symbol("__outer", 0x1100, 0x100, elf.STB_GLOBAL, elf.STT_FUNC),
-		symbol("outer", 0x1100, 0x100, elf.STB_GLOBAL, elf.STT_FUNC),
-		symbol("outer_weak", 0x1100, 0x100, elf.STB_WEAK, elf.STT_FUNC),
-		symbol("inner", 0x1120, 0x10, elf.STB_LOCAL, elf.STT_FUNC),
-		symbol("assembly", 0x1300, 0x10, elf.STB_LOCAL, elf.STT_NOTYPE),
-		symbol("data", 0x1400, 0x10, elf.STB_GLOBAL, elf.STT_OBJECT),
-		symbol("_ZN4leaf4growEv", 0x1500, 1, elf.STB_GLOBAL, elf.STT_FUNC),
+	f, err := readELF(elfImage(
+		elfSymbol("first", 0x1000, 0x10, elf.STB_LOCAL, elf.STT_FUNC),
+		elfSymbol("no_size", 0x1010, 0, elf.STB_GLOBAL, elf.STT_FUNC),
+		elfSymbol("__outer", 0x1100, 0x100, elf.STB_GLOBAL, elf.STT_FUNC),
+		elfSymbol("outer", 0x1100, 0x100, elf.STB_GLOBAL, elf.STT_FUNC),
+		elfSymbol("outer_weak", 0x1100, 0x100, elf.STB_WEAK, elf.STT_FUNC),
+		elfSymbol("inner", 0x1120, 0x10, elf.STB_LOCAL, elf.STT_FUNC),
+		elfSymbol("assembly", 0x1300, 0x10, elf.STB_LOCAL, elf.STT_NOTYPE),
+		elfSymbol("data", 0x1400, 0x10, elf.STB_GLOBAL, elf.STT_OBJECT),
+		elfSymbol("_ZN4leaf4growEv", 0x1500, 1, elf.STB_GLOBAL, elf.STT_FUNC),
 	))
 	require.NoError(t, err)
 	for addr, want := range map[uint64]string{
@@ -109,9 +109,9 @@ func TestBias(t *testing.T) {
 	require.NoError(t, err)
 	text, err := os.ReadFile("/proc/self/maps")
 	require.NoError(t, err)
-	maps, err := memorymap.Parse(text)
+	maps, err := dump.ParseMaps(text)
 	require.NoError(t, err)
-	f, err := Open(exe, "", nil)
+	f, err := openELF(exe, "", nil)
 	require.NoError(t, err)
 	defer f.Close()
 	found := 0
@@ -123,37 +123,37 @@ func TestBias(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, bias, "it is not position-independent")
 		found++
-		_, err = f.Bias(&memorymap.Mapping{Start: m.Start, End: m.End, Offset: m.Offset + 1<<40, Executable: true})
+		_, err = f.Bias(&dump.Mapping{Start: m.Start, End: m.End, Offset: m.Offset + 1<<40, Executable: true})
 		require.ErrorContains(t, err, "not the file that was mapped")
-		_, err = f.Bias(&memorymap.Mapping{Start: m.Start, End: m.End + 1<<30, Offset: m.Offset, Executable: true})
+		_, err = f.Bias(&dump.Mapping{Start: m.Start, End: m.End + 1<<30, Offset: m.Offset, Executable: true})
 		require.Error(t, err, "longer than the file's code")
 	}
 	require.NotZero(t, found)
 }
 
-func TestOpenErrors(t *testing.T) {
+func TestOpenELFErrors(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
-	_, err := Open(name, "", nil)
+	_, err := openELF(name, "", nil)
 	require.ErrorContains(t, err, "not there")
 	require.NoError(t, os.WriteFile(name, []byte("text"), 0o600))
-	_, err = Open(name, "", nil)
+	_, err = openELF(name, "", nil)
 	require.ErrorContains(t, err, "no ELF file")
-	require.NoError(t, os.WriteFile(name, object(), 0o600))
-	_, err = Open(name, "abcd", nil)
+	require.NoError(t, os.WriteFile(name, elfImage(), 0o600))
+	_, err = openELF(name, "abcd", nil)
 	require.ErrorContains(t, err, "has no build ID; what was mapped has abcd")
 }
 
-func FuzzObject(f *testing.F) {
-	f.Add(object(symbol("first", 0x1000, 0x10, elf.STB_LOCAL, elf.STT_FUNC)))
+func FuzzELF(f *testing.F) {
+	f.Add(elfImage(elfSymbol("first", 0x1000, 0x10, elf.STB_LOCAL, elf.STT_FUNC)))
 	f.Fuzz(func(_ *testing.T, image []byte) {
-		o, err := Object(image)
+		o, err := readELF(image)
 		if err != nil {
 			return
 		}
 		o.Frames(0x1001)
 		o.Ranges()
 		o.Sources()
-		_, _ = o.Bias(&memorymap.Mapping{Start: 0x1000, End: 0x2000, Executable: true})
+		_, _ = o.Bias(&dump.Mapping{Start: 0x1000, End: 0x2000, Executable: true})
 		debugLink(o.elf)
 	})
 }

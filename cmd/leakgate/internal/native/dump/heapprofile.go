@@ -1,6 +1,4 @@
-// Package heapfile reads profiles of native memory, with or without names: the text of gperftools
-// and of tcmalloc, that of jemalloc, and pprof's own format.
-package heapfile
+package dump
 
 import (
 	"bytes"
@@ -11,7 +9,6 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/memorymap"
 )
 
 // The formats. tcmalloc writes gperftools' format.
@@ -21,15 +18,15 @@ const (
 	Pprof      = "pprof"
 )
 
-// A File is a profile that was read.
-type File struct {
+// A HeapProfile is a profile that was read.
+type HeapProfile struct {
 	Format string
 	// Profile has the samples. An address lies in the call instruction, not behind it, as in all
 	// pprof profiles. Locations of a text have no mapping.
 	Profile *profile.Profile
 	// Maps are the mappings at the end of a text, sorted by address, or those of a profile in
 	// pprof's format, with the indices of Profile.Mapping, not sorted. nil if there are none.
-	Maps []*memorymap.Mapping
+	Maps []*Mapping
 	// Notes are remarks on what is odd about the profile.
 	Notes []string
 }
@@ -40,8 +37,8 @@ const (
 	jemallocHeader = "heap_v2/"
 )
 
-// Parse reads a profile and detects its format. The error says what was expected.
-func Parse(data []byte) (*File, error) {
+// ParseHeapProfile reads a profile and detects its format. The error says what was expected.
+func ParseHeapProfile(data []byte) (*HeapProfile, error) {
 	data, err := cli.Unpack(data)
 	if err != nil {
 		return nil, err
@@ -67,9 +64,9 @@ func Parse(data []byte) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("it is neither a text of gperftools (%q), tcmalloc or jemalloc (%q) nor a profile of pprof's: %w", heapHeader+" ...", jemallocHeader+"...", err)
 	}
-	f := &File{Format: Pprof, Profile: p}
+	f := &HeapProfile{Format: Pprof, Profile: p}
 	for _, m := range p.Mapping {
-		f.Maps = append(f.Maps, memorymap.OfProfile(m))
+		f.Maps = append(f.Maps, MappingOf(m))
 	}
 	return f, nil
 }
@@ -78,7 +75,7 @@ func Parse(data []byte) (*File, error) {
 var mapTitles = []string{"\nMAPPED_LIBRARIES:", "\n--- Memory map: ---"}
 
 // parseText reads the two parts of a text: the samples, with parse, and the memory map.
-func parseText(data []byte, format string, parse func(samples []byte) (*profile.Profile, []string, error)) (*File, error) {
+func parseText(data []byte, format string, parse func(samples []byte) (*profile.Profile, []string, error)) (*HeapProfile, error) {
 	samples, maps := data, []byte(nil)
 	for _, title := range mapTitles {
 		if i := bytes.Index(data, []byte(title)); i >= 0 {
@@ -86,7 +83,7 @@ func parseText(data []byte, format string, parse func(samples []byte) (*profile.
 			break
 		}
 	}
-	f := &File{Format: format}
+	f := &HeapProfile{Format: format}
 	var err error
 	if f.Profile, f.Notes, err = parse(samples); err != nil {
 		return nil, err
@@ -95,14 +92,14 @@ func parseText(data []byte, format string, parse func(samples []byte) (*profile.
 		f.Notes = append(f.Notes, "it has no MAPPED_LIBRARIES at its end, so it may be cut off: -maps names the process's /proc/PID/maps")
 		return f, nil
 	}
-	if f.Maps, err = memorymap.Parse(maps); err != nil {
+	if f.Maps, err = ParseMaps(maps); err != nil {
 		f.Notes = append(f.Notes, "its MAPPED_LIBRARIES cannot be used ("+err.Error()+"): -maps names the process's /proc/PID/maps")
 	}
 	return f, nil
 }
 
 // parseGperftools reads the samples with google/pprof, but not the memory map, in which
-// google/pprof merges neighbouring mappings (see memorymap.Parse).
+// google/pprof merges neighbouring mappings (see ParseMaps).
 func parseGperftools(samples []byte) (*profile.Profile, []string, error) {
 	p, err := profile.ParseData(samples)
 	if err != nil {

@@ -1,4 +1,4 @@
-package coredump
+package dump
 
 import (
 	"bytes"
@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/memorymap"
 )
 
 var le = binary.LittleEndian
@@ -20,16 +18,6 @@ func words(values ...uint64) (b []byte) {
 		b = le.AppendUint64(b, v)
 	}
 	return b
-}
-
-func note(name string, kind uint32, data []byte) []byte {
-	b := le.AppendUint32(nil, uint32(len(name)+1))
-	b = le.AppendUint32(b, uint32(len(data)))
-	b = le.AppendUint32(b, kind)
-	b = append(append(b, name...), 0)
-	b = append(b, make([]byte, -len(b)&3)...)
-	b = append(b, data...)
-	return append(b, make([]byte, -len(b)&3)...)
 }
 
 // header returns the header of an ELF file of a type, whose program headers follow directly.
@@ -56,12 +44,12 @@ func segment(kind elf.ProgType, flags elf.ProgFlag, offset, addr, inFile, inMemo
 // contents, and anonymous memory in two segments.
 func core() []byte {
 	const page, notesAt = 0x1000, 64 + 5*56
-	id := note("GNU", 3, []byte{0xab, 0xcd, 1, 2})
+	id := noteBytes("GNU", 3, "\xab\xcd\x01\x02")
 	first := append(header(elf.ET_DYN, 1), segment(elf.PT_NOTE, elf.PF_R, 64+56, 0, uint64(len(id)), uint64(len(id)))...)
 	first = append(first, id...)
 	first = append(first, make([]byte, page-len(first))...)
 	files := append(words(2, page, 0x10000, 0x11000, 0, 0x11000, 0x13000, 1), "/lib/leaf.so\x00/lib/leaf.so\x00"...)
-	notes := append(note("CORE", 1, []byte("other")), note("CORE", noteFile, files)...)
+	notes := append(noteBytes("CORE", 1, "other"), noteBytes("CORE", noteFile, string(files))...)
 	at := uint64(notesAt + len(notes))
 	b := header(elf.ET_CORE, 5)
 	b = append(b, segment(elf.PT_NOTE, 0, notesAt, 0, uint64(len(notes)), 0)...)
@@ -77,8 +65,8 @@ func open(t *testing.T, b []byte) (*Core, error) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "core")
 	require.NoError(t, os.WriteFile(name, b, 0o600))
-	require.Equal(t, bytes.HasPrefix(b, header(elf.ET_CORE, 5)[:18]), Is(name))
-	c, err := Open(name)
+	require.Equal(t, bytes.HasPrefix(b, header(elf.ET_CORE, 5)[:18]), IsCore(name))
+	c, err := OpenCore(name)
 	if err == nil {
 		t.Cleanup(func() { require.NoError(t, c.Close()) })
 	}
@@ -88,7 +76,7 @@ func open(t *testing.T, b []byte) (*Core, error) {
 func TestCore(t *testing.T) {
 	c, err := open(t, core())
 	require.NoError(t, err)
-	require.Equal(t, []*memorymap.Mapping{
+	require.Equal(t, []*Mapping{
 		{Start: 0x10000, End: 0x11000, File: "/lib/leaf.so", BuildID: "abcd0102"},
 		{Start: 0x11000, End: 0x13000, Offset: 0x1000, Executable: true, File: "/lib/leaf.so", BuildID: "abcd0102"},
 		{Start: 0x20000, End: 0x20008},
@@ -121,9 +109,9 @@ func TestDamagedCore(t *testing.T) {
 	le.PutUint16(other[16:], uint16(elf.ET_DYN))
 	_, err = open(t, other)
 	require.ErrorContains(t, err, "no core file, but ET_DYN")
-	_, err = Open(filepath.Join(t.TempDir(), "none"))
+	_, err = OpenCore(filepath.Join(t.TempDir(), "none"))
 	require.ErrorIs(t, err, os.ErrNotExist)
-	require.False(t, Is(filepath.Join(t.TempDir(), "none")))
+	require.False(t, IsCore(filepath.Join(t.TempDir(), "none")))
 }
 
 // Holes make a core file with many notes that takes no room on the disk.
@@ -138,16 +126,16 @@ func TestManyNotes(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "core")
 	require.NoError(t, os.WriteFile(name, core, 0o600))
 	require.NoError(t, os.Truncate(name, 1<<30))
-	_, err := Open(name)
+	_, err := OpenCore(name)
 	require.ErrorContains(t, err, "268435457 bytes of notes, more than can be right")
 }
 
-func FuzzOpen(f *testing.F) {
+func FuzzOpenCore(f *testing.F) {
 	f.Add(core())
 	name := filepath.Join(f.TempDir(), "core")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		require.NoError(t, os.WriteFile(name, b, 0o600))
-		c, err := Open(name)
+		c, err := OpenCore(name)
 		if err != nil {
 			return
 		}
