@@ -3,7 +3,6 @@ package wording
 import (
 	"fmt"
 
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
@@ -46,7 +45,7 @@ func path(l *finding.Leak) string {
 	case head.IsEntries(), l.CountsTimers():
 		path = head.Parent.Path
 	case head.Parent == nil && head.Recursion != "" && l.Measure == history.InObjects:
-		path = nodename.Join(path, head.Recursion) // growing objects hang on others of their type
+		path = symbol.JoinPath(path, head.Recursion) // growing objects hang on others of their type
 	}
 	return textfmt.Abridge(path, message.MaxNameShown)
 }

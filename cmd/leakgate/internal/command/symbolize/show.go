@@ -10,7 +10,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/dump"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/symbolize"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
-	"github.com/leakgate/leakgate/internal/functable"
+	"github.com/leakgate/leakgate/internal/pprofwire"
 )
 
 // show prints where names come from, and the functions that hold most.
@@ -39,7 +39,7 @@ func writeTop(b *bytes.Buffer, p *profile.Profile, most int) {
 	}
 	p = p.Copy()
 	p.RemoveUninteresting()
-	var t functable.Table
+	var t pprofwire.FunctionTable
 	for _, s := range p.Sample {
 		var names []string
 		for _, l := range s.Location {
