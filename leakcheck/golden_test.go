@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/symbol"
-	"github.com/leakgate/leakgate/leakcheck/internal/check/goldenfile"
+	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
@@ -343,7 +343,7 @@ func TestMeasure(t *testing.T) {
 		global(node("example.com/app..typeAssert.0", "", 1, 48), "", 0),
 	)
 	var got []string
-	for _, m := range (&goldenfile.Ruler{Modules: symbol.ModulesOf(&debug.BuildInfo{Main: debug.Module{Path: "app"}}), Listed: func(string) bool { return false }}).Measure(tree.GrowForest(r)) {
+	for _, m := range (&check.Ruler{Modules: symbol.ModulesOf(&debug.BuildInfo{Main: debug.Module{Path: "app"}}), Listed: func(string) bool { return false }}).Measure(tree.GrowForest(r)) {
 		got = append(got, fmt.Sprintf("%d %d~%d %s %s", m.Objects, m.Bytes, m.BytesTolerance, strings.TrimPrefix(m.Path, "example.com/"), m.Type))
 	}
 	want := []string{

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
-	"github.com/leakgate/leakgate/internal/nativestack"
+	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 )
 
@@ -113,12 +113,12 @@ func TestNativeGrowthBesideThreads(t *testing.T) {
 // TestNativeCalls checks that the message names the calls that allocate growing memory, or how to
 // get them, or why they are unknown.
 func TestNativeCalls(t *testing.T) {
-	answer := &nativestack.Answer{
-		Lines: []nativestack.Line{{Text: "   +1.00 block/op: malloc <- inner"}, {Text: "      outer", At: "/src/app/app.c:7"}, {Mapping: true, Text: "of a mapping"}},
+	answer := &verdict.NativeAnswer{
+		Lines: []verdict.NativeLine{{Text: "   +1.00 block/op: malloc <- inner"}, {Text: "      outer", At: "/src/app/app.c:7"}, {Mapping: true, Text: "of a mapping"}},
 		Base:  "base", Last: "last",
 	}
-	record := func(a *nativestack.Answer, err error) func(context.Context, string, int, int, func() bool) (*nativestack.Answer, error) {
-		return func(_ context.Context, command string, calls, due int, batch func() bool) (*nativestack.Answer, error) {
+	record := func(a *verdict.NativeAnswer, err error) func(context.Context, string, int, int, func() bool) (*verdict.NativeAnswer, error) {
+		return func(_ context.Context, command string, calls, due int, batch func() bool) (*verdict.NativeAnswer, error) {
 			if command != "/bin/leakgate" || due != 100 || calls != 10 {
 				t.Errorf("%s, %d calls, %d due", command, calls, due)
 			}

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -113,7 +113,7 @@ func TestBeyondTheLength(t *testing.T) {
 			if c.Type == "*"+pkg+"cargo" {
 				got[path] = held{n.Len, n.Cap, c.Objects, c.Beyond}
 			}
-			walk(nodename.Join(path, c.Name), c)
+			walk(symbol.JoinPath(path, c.Name), c)
 		}
 	}
 	for _, n := range r.Fold().Roots {

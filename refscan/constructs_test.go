@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -81,7 +81,7 @@ func cargoes(t testing.TB, r *refscan.Report) map[string]int64 {
 	found := make(map[string]int64)
 	var walk func(path string, n *refscan.Node)
 	walk = func(path string, n *refscan.Node) {
-		path = nodename.Join(path, n.Name)
+		path = symbol.JoinPath(path, n.Name)
 		if n.Type == "*"+pkg+"cargo" && n.Objects > 0 {
 			found[path] += n.Objects
 			require.Zero(t, n.UntypedObjects, "%s: untyped objects behind a cargo", path)
@@ -122,7 +122,7 @@ func holds(t testing.TB, want map[string]int64, opts ...refscan.CaptureOption) *
 // untyped logs where a report has objects without a type.
 func untyped(t testing.TB, parent string, nodes []*refscan.Node) {
 	for _, n := range nodes {
-		path := nodename.Join(parent, n.Name)
+		path := symbol.JoinPath(parent, n.Name)
 		if n.UntypedObjects > 0 {
 			t.Logf("%s (%s): %d of %d objects, %d B untyped", path, n.Type, n.UntypedObjects, n.Objects, n.UntypedBytes)
 		}

@@ -12,8 +12,8 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -24,7 +24,7 @@ func timerRoot(t *testing.T, r *refscan.Report, name string) *refscan.Node {
 	var found *refscan.Node
 	var walk func(path string, n *refscan.Node)
 	walk = func(path string, n *refscan.Node) {
-		path = nodename.Join(path, n.Name)
+		path = symbol.JoinPath(path, n.Name)
 		require.False(t, strings.HasPrefix(path, "runtime.allp") && strings.Contains(path, "timers"), path)
 		for _, c := range n.Children {
 			walk(path, c)

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -51,7 +51,7 @@ func TestReportsOfRebuiltHeapsAreEqual(t *testing.T) {
 		sums := make(map[string]int64)
 		var add func(path string, n *refscan.Node)
 		add = func(path string, n *refscan.Node) {
-			path = nodename.Join(path, n.Name)
+			path = symbol.JoinPath(path, n.Name)
 			sums[path+" "+n.Type] += n.Objects
 			for _, c := range n.Children {
 				add(path, c)

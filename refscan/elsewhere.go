@@ -5,7 +5,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
 	"github.com/leakgate/leakgate/internal/engine/graph/holding"
 	"github.com/leakgate/leakgate/internal/engine/graph/retain"
-	"github.com/leakgate/leakgate/internal/nodename"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // Elsewhere sums objects that something other than their own path holds, too.
@@ -56,7 +56,7 @@ func (s *Snapshot) Elsewhere(of Query, is func(path, typ string) bool) (_ *Elsew
 		at := place{paths.Of(n), n.Type}
 		part := parts[at]
 		if part == nil {
-			part = &Node{Name: nodename.Fold(n.Name), Type: n.Type}
+			part = &Node{Name: symbol.FoldPath(n.Name), Type: n.Type}
 			parts[at] = part
 		}
 		part.Objects++
@@ -76,6 +76,6 @@ func (s *Snapshot) Elsewhere(of Query, is func(path, typ string) bool) (_ *Elsew
 		if n.Parent() == nil {
 			return &others, nil
 		}
-		others.Holder = &Node{Name: nodename.Fold(n.Parent().Name), Type: n.Parent().Type, Children: []*Node{others.Holder}}
+		others.Holder = &Node{Name: symbol.FoldPath(n.Parent().Name), Type: n.Parent().Type, Children: []*Node{others.Holder}}
 	}
 }

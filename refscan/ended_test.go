@@ -11,8 +11,8 @@ import (
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -84,7 +84,7 @@ func TestEnded(t *testing.T) {
 	states := map[string]string{}
 	var walk func(path string, n *refscan.Node)
 	walk = func(path string, n *refscan.Node) {
-		path = nodename.Join(path, n.Name)
+		path = symbol.JoinPath(path, n.Name)
 		if n.EndedState != "" {
 			assert.Equal(t, n.Objects, n.Ended, path)
 			states[path] = n.EndedState

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/graph/retain"
-	"github.com/leakgate/leakgate/internal/nodename"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // Fold returns a copy of the report in which elements are not told apart: "[0]" to "[10+]" and
@@ -65,7 +65,7 @@ func foldNodes(nodes []*Node, merged func(folded *Node, members []*Node)) []*Nod
 	members := make(map[*Node][]*Node)
 	at := make(map[key]*Node)
 	for _, n := range nodes {
-		k := key{name: nodename.Fold(n.Name), typ: n.Type}
+		k := key{name: symbol.FoldPath(n.Name), typ: n.Type}
 		if n.Root != nil {
 			k.root = n.Root.kind()
 		}
@@ -94,7 +94,7 @@ func foldNodes(nodes []*Node, merged func(folded *Node, members []*Node)) []*Nod
 		}
 		m.Allocations = mergeAllocations(m.Allocations, n.Allocations)
 		if m.Recursion == "" {
-			m.Recursion = nodename.Fold(n.Recursion)
+			m.Recursion = symbol.FoldPath(n.Recursion)
 		}
 		if n.Root != nil {
 			m.Root.add(n.Root)

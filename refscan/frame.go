@@ -3,7 +3,7 @@ package refscan
 import (
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/nodename"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // maxFrameName is the longest name of a frame in a profile, in bytes; steps in the middle of a
@@ -37,7 +37,7 @@ func (p framePath) frameName() string {
 		name += "…"
 	}
 	for _, step := range p[first:] {
-		name = nodename.Join(name, step)
+		name = symbol.JoinPath(name, step)
 	}
 	return escapeDots(name)
 }

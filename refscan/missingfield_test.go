@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
@@ -26,7 +25,7 @@ func pathsArePossible(t testing.TB, r *refscan.Report) {
 			t.Errorf("%s%s is said to have no field %s at %q: it is a %s", root, path, m.Name, m.Path, m.Struct)
 		}
 		for _, c := range n.Children {
-			name := nodename.Fold(c.Name)
+			name := symbol.FoldPath(c.Name)
 			if !strings.HasPrefix(name, "[") {
 				name = "." + name
 			}

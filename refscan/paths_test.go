@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -38,7 +38,7 @@ func written(p refscan.RetainingPath) string {
 	b.WriteString(strings.TrimPrefix(p.Name, pkg))
 	for _, st := range p.Steps {
 		if st.Name != "" {
-			b.WriteString(strings.TrimPrefix(nodename.Join("x", st.Name), "x"))
+			b.WriteString(strings.TrimPrefix(symbol.JoinPath("x", st.Name), "x"))
 		}
 	}
 	return b.String()

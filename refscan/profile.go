@@ -4,8 +4,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/pprofwire"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // WriteProfile writes the report as a gzipped pprof profile: the frames are the nodes from the root
@@ -55,7 +55,7 @@ func (r *Report) addSamples(p *pprofwire.Profile, n *Node, above []uint64, path 
 	if n.Root != nil {
 		file, line = n.Root.File, n.Root.Line
 	}
-	path = append(path, nodename.Fold(n.Name))
+	path = append(path, symbol.FoldPath(n.Name))
 	stack := append([]uint64{p.Location(path.frameName(), file, int64(line))}, above...)
 	var labels []pprofwire.Label
 	if n.Type != "" {
@@ -94,7 +94,7 @@ func addAllocations(p *pprofwire.Profile, n *Node, path string) {
 		p.Labelled([]uint64{p.Location("(allocation not recorded)", "", 0)}, labels, objects, bytes)
 	}
 	for _, c := range n.Children {
-		addAllocations(p, c, nodename.Join(path, c.Name))
+		addAllocations(p, c, symbol.JoinPath(path, c.Name))
 	}
 }
 

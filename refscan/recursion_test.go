@@ -5,8 +5,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -56,7 +56,7 @@ func TestRecursionPaths(t *testing.T) {
 	got := map[string]string{}
 	var walk func(path string, n *refscan.Node)
 	walk = func(path string, n *refscan.Node) {
-		if path = nodename.Join(path, n.Name); n.Recursion != "" {
+		if path = symbol.JoinPath(path, n.Name); n.Recursion != "" {
 			got[path] = n.Recursion
 		}
 		for _, c := range n.Children {

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/testkit/pproftest"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -30,7 +30,7 @@ func TestFoldName(t *testing.T) {
 		"finalizer(*[4]int)[2]":                             "finalizer(*[4]int)[*]",
 		"T[[2]int][3]":                                      "T[[2]int][*]",
 	} {
-		require.Equal(t, want, nodename.Fold(name), name)
+		require.Equal(t, want, symbol.FoldPath(name), name)
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -100,7 +100,7 @@ func partsOf(t *testing.T, variable string, of func(*refscan.Node) int64) map[st
 			assert.True(t, part < n.Bytes, "%s: %d of %d", path, part, n.Bytes)
 		}
 		for _, c := range n.Children {
-			walk(nodename.Join(path, c.Name), c)
+			walk(symbol.JoinPath(path, c.Name), c)
 		}
 	}
 	for _, n := range r.Fold().Roots {

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/functable"
+	"github.com/leakgate/leakgate/internal/pprofwire"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/testkit/pproftest"
 	"github.com/leakgate/leakgate/refscan"
@@ -125,7 +125,7 @@ func values(p *pproftest.Profile) map[string][3]int64 {
 
 // topOf sums a profile that was read back up by function.
 func topOf(p *pproftest.Profile) []stackprof.Function {
-	var table functable.Table
+	var table pprofwire.FunctionTable
 	for _, s := range p.Sample {
 		var names []string
 		for _, l := range s.Location {

@@ -5,17 +5,17 @@ import (
 	"io"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/functable"
+	"github.com/leakgate/leakgate/internal/pprofwire"
 	"github.com/leakgate/leakgate/refscan"
 )
 
 // A Function is one line of a profile's table: the bytes of its own frames (Flat), those of its
 // callees too (Cum), both of stack_total, and the number of goroutines that have it on their stack.
-type Function = functable.Function
+type Function = pprofwire.Function
 
 // Top sums the profile up by function, the largest flat value first.
 func (p *Profile) Top() []Function {
-	var t functable.Table
+	var t pprofwire.FunctionTable
 	newTree(p.Stacks).samples(func(n *node, _ []refscan.StackLabel) {
 		var names []string
 		for at := n; at.loc != nil; at = at.parent {

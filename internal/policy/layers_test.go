@@ -15,51 +15,44 @@ var layers = []struct {
 	folder string
 	may    []string
 }{
-	{"internal/stackdump", nil},
-	{"internal/realtime", []string{"internal/stackdump"}}, // the system's clock, for all layers
+	{"internal/realtime", nil}, // the system's clock, for all layers
 	{"internal/procmaps", nil},
 	{"internal/pprofwire", nil}, // encoders: they do not know the meaning of what they write
-	{"internal/plainjson", nil},
-	{"internal/filelock", nil},
 	{"internal/winjob", nil},
-	{"internal/wholefile", []string{"internal/filelock"}}, // else each layer has such code
+	{"internal/wholefile", nil}, // else each layer has such code
 	// numbers and lines for people, in messages and on terminals
 	{"internal/textfmt", nil},
-	{"internal/editdistance", nil},
-	{"internal/goversion", nil},
 	{"internal/symbol", nil}, // the meaning of names, for all layers
-	{"internal/nodename", nil},
 	// the engine, by wings: below each a package may use those of its wing, and of the wings named
 	{"internal/engine/memory", []string{"internal/realtime"}},
 	{"internal/engine/symbols", []string{
-		"internal/engine/memory/...", "internal/envvar", "internal/filelock", "internal/realtime", "internal/symbol", "internal/wholefile", "internal/winjob",
+		"internal/engine/memory/...", "internal/envvar", "internal/realtime", "internal/symbol", "internal/wholefile", "internal/winjob",
 	}},
-	{"internal/engine/runtime", []string{"internal/engine/memory/...", "internal/engine/symbols/...", "internal/goversion"}},
+	{"internal/engine/runtime", []string{"internal/engine/memory/...", "internal/engine/symbols/...", "internal/symbol"}},
 	{"internal/engine/process", []string{
 		"internal/engine/memory/...", "internal/engine/symbols/...", "internal/engine/runtime/...", "internal/procmaps", "internal/realtime",
 	}},
 	{"internal/engine/heap", []string{"internal/engine/memory/...", "internal/engine/symbols/...", "internal/engine/runtime/...", "internal/symbol"}},
 	{"internal/engine/graph", []string{
-		"internal/engine/memory/...", "internal/engine/symbols/...", "internal/engine/runtime/...", "internal/engine/heap/...", "internal/nodename", "internal/symbol",
+		"internal/engine/memory/...", "internal/engine/symbols/...", "internal/engine/runtime/...", "internal/engine/heap/...", "internal/symbol",
 	}},
 	{"internal/engine/capture", []string{
 		"internal/engine/memory/...", "internal/engine/symbols/...", "internal/engine/runtime/...", "internal/engine/process/...", "internal/engine/heap/...",
 		"internal/engine/graph/...", "internal/envvar", "internal/realtime", "internal/symbol",
 	}},
-	{"internal/engine/native", []string{"internal/engine/...", "internal/nodename", "internal/procmaps", "internal/symbol"}},
+	{"internal/engine/native", []string{"internal/engine/...", "internal/procmaps", "internal/symbol"}},
 	{"internal/testkit", []string{"internal/engine/...", "internal/require"}}, // for tests only
-	{"refscan", []string{"internal/engine/...", "internal/nodename", "internal/pprofwire", "internal/symbol"}},
+	{"refscan", []string{"internal/engine/...", "internal/pprofwire", "internal/symbol"}},
 	// only the command imports it: see TestForeign
 	{"refscan/foreign", []string{"refscan", "internal/engine/...", "internal/symbol"}},
-	{"internal/functable", nil},
-	{"stackprof", []string{"refscan", "internal/functable", "internal/pprofwire"}},
+	{"stackprof", []string{"refscan", "internal/pprofwire"}},
 	{"internal/devcommand", nil},
 	{"refscan/internal/accuracy", []string{"internal/devcommand", "refscan", "internal/wholefile"}}, // a command
 	// a command: it runs benchmarks
 	{"refscan/internal/performance", []string{"internal/devcommand", "internal/wholefile"}},
 	{"internal/debughttp", nil}, // what handlers have in common
 	{"stackprof/stackhttp", []string{"internal/debughttp", "stackprof", "refscan"}},
-	{"refscan/scanreport", []string{"internal/nodename", "internal/symbol", "refscan", "internal/textfmt", "internal/pprofwire", "internal/wholefile"}},
+	{"refscan/scanreport", []string{"internal/symbol", "refscan", "internal/textfmt", "internal/pprofwire", "internal/wholefile"}},
 	{"refscan/refscanhttp", []string{"internal/debughttp", "refscan", "refscan/scanreport"}},
 	{"internal/jump", []string{"internal/textfmt"}}, // plain numbers: it knows nothing of heaps
 	{"refscan/spike", []string{"refscan", "internal/engine/runtime/gcwatch", "internal/engine/runtime/rtlayout", "internal/engine/capture/snapshot", "internal/jump", "refscan/scanreport"}},
@@ -67,78 +60,56 @@ var layers = []struct {
 	{"golden", []string{"internal/wholefile"}}, // a file format: it knows nothing of heaps
 	{"internal/verdict", nil},
 	{"internal/envvar", nil}, // environment variables, for all layers
-	{"leakcheck/internal/naming", []string{"internal/nodename", "internal/editdistance", "internal/symbol", "refscan"}},
+	{"leakcheck/internal/naming", []string{"internal/textfmt", "internal/symbol", "refscan"}},
 	{"leakcheck/internal/environ", []string{
 		"internal/envvar", "internal/symbol", "leakcheck/internal/naming", "refscan",
 	}},
 	{"leakcheck/internal/ledger", []string{"internal/engine/native/nativeheap", "internal/procmaps", "internal/textfmt"}},
 	{"leakcheck/internal/observe", []string{
-		"internal/engine/graph/attribute", "internal/engine/native/nativeheap", "internal/engine/native/nativeholders", "internal/engine/capture/proof", "internal/engine/graph/root", "internal/engine/capture/snapshot",
-		"internal/nodename", "internal/symbol", "leakcheck/internal/ledger", "leakcheck/internal/naming", "internal/textfmt", "refscan",
+		"internal/engine/capture/proof", "internal/engine/capture/snapshot", "internal/engine/graph/attribute", "internal/engine/graph/root",
+		"internal/engine/native/nativeheap", "internal/engine/native/nativeholders", "internal/symbol", "internal/textfmt",
+		"leakcheck/internal/ledger", "leakcheck/internal/naming", "refscan",
 	}},
 	{"leakcheck/internal/artifact", []string{
-		"golden", "internal/envvar", "internal/plainjson", "internal/verdict", "internal/wholefile",
-		"leakcheck/internal/environ", "leakcheck/internal/observe", "refscan", "stackprof",
+		"golden", "internal/envvar", "internal/verdict", "internal/wholefile", "leakcheck/internal/environ", "leakcheck/internal/observe", "refscan",
+		"stackprof",
 	}},
-	{"leakcheck/internal/goldenline", []string{"golden"}},
 	{"leakcheck/internal/goroutine", []string{
-		"golden", "internal/symbol", "leakcheck/internal/goldenline", "leakcheck/internal/naming", "refscan",
+		"golden", "internal/symbol", "leakcheck/internal/tree", "leakcheck/internal/naming", "refscan",
 	}},
 	{"leakcheck/internal/tree", []string{
-		"internal/goversion", "internal/nodename",
-		"golden", "internal/symbol", "leakcheck/internal/environ", "leakcheck/internal/naming",
-		"internal/textfmt", "refscan",
+		"golden", "internal/symbol", "internal/textfmt", "leakcheck/internal/environ",
+		"leakcheck/internal/naming", "refscan",
 	}},
 	{"leakcheck/internal/request", []string{
-		"internal/engine/native/nativeheap", "internal/engine/capture/proof", "internal/nodename",
+		"internal/engine/native/nativeheap", "internal/engine/capture/proof",
 		"internal/symbol", "leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/naming",
 		"leakcheck/internal/observe", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/check", []string{
-		"internal/engine/native/nativeheap", "internal/symbol", "golden", "internal/verdict", "leakcheck/internal/goroutine", "leakcheck/internal/naming",
-		"leakcheck/internal/observe", "leakcheck/internal/request", "leakcheck/internal/tree", "refscan",
-	}},
-	{"leakcheck/internal/check/bounds", []string{
-		"internal/engine/native/nativeholders", "internal/nodename", "internal/verdict", "leakcheck/internal/check", "leakcheck/internal/environ", "leakcheck/internal/observe",
-		"leakcheck/internal/request", "internal/textfmt", "leakcheck/internal/tree", "refscan",
-	}},
-	{"leakcheck/internal/check/goroutines", []string{
-		"internal/symbol", "golden", "internal/verdict", "leakcheck/internal/check", "leakcheck/internal/goldenline",
-		"leakcheck/internal/goroutine", "leakcheck/internal/naming", "leakcheck/internal/observe",
-		"leakcheck/internal/request", "internal/textfmt", "refscan",
-	}},
-	{"leakcheck/internal/check/resources", []string{
-		"internal/engine/native/nativeheap",
-		"internal/verdict", "leakcheck/internal/check", "leakcheck/internal/ledger", "leakcheck/internal/observe",
-		"leakcheck/internal/request", "internal/textfmt",
-	}},
-	{"leakcheck/internal/check/goldenfile", []string{
-		"golden", "internal/nodename", "internal/symbol", "internal/verdict", "leakcheck/internal/check", "leakcheck/internal/check/goroutines",
-		"leakcheck/internal/environ", "leakcheck/internal/goldenline", "leakcheck/internal/goroutine",
-		"leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
-		"internal/textfmt", "leakcheck/internal/tree",
+		"golden", "internal/engine/native/nativeheap", "internal/engine/native/nativeholders", "internal/symbol",
+		"internal/textfmt", "internal/verdict", "leakcheck/internal/environ", "leakcheck/internal/goroutine",
+		"leakcheck/internal/ledger", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
+		"leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/message", []string{
-		"golden", "internal/engine/native/nativeholders", "internal/symbol", "leakcheck/internal/check", "leakcheck/internal/check/goldenfile",
+		"golden", "internal/engine/native/nativeholders", "internal/symbol", "leakcheck/internal/check",
 		"leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/naming",
 		"leakcheck/internal/observe", "internal/textfmt", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/assertion", []string{
-		"internal/engine/native/nativeheap", "internal/engine/native/nativeholders", "internal/engine/capture/proof", "internal/engine/memory/remedy",
-		"internal/nativestack", "internal/realtime", "internal/symbol", "golden", "internal/verdict", "leakcheck/internal/artifact", "leakcheck/internal/check",
-		"leakcheck/internal/check/bounds", "leakcheck/internal/check/goldenfile", "leakcheck/internal/check/goroutines", "leakcheck/internal/check/resources",
-		"leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/message",
-		"leakcheck/internal/naming", "leakcheck/internal/nativerecord", "leakcheck/internal/observe", "leakcheck/internal/request",
-		"internal/textfmt", "leakcheck/internal/tree", "refscan",
+		"golden", "internal/engine/capture/proof", "internal/engine/memory/remedy", "internal/engine/native/nativeheap",
+		"internal/engine/native/nativeholders", "internal/realtime", "internal/symbol", "internal/textfmt",
+		"internal/verdict", "leakcheck/internal/artifact", "leakcheck/internal/check", "leakcheck/internal/environ", "leakcheck/internal/goroutine",
+		"leakcheck/internal/ledger", "leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe",
+		"leakcheck/internal/request", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/collected", []string{
-		"internal/nodename",
 		"internal/symbol", "internal/verdict", "leakcheck/internal/assertion", "leakcheck/internal/environ", "leakcheck/internal/message",
 		"leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
 		"internal/textfmt", "leakcheck/internal/tree", "refscan",
 	}},
-	{"leakcheck/internal/heldop", []string{"internal/nodename", "leakcheck/internal/tree", "refscan"}},
-	{"leakcheck/internal/growth/pile", []string{"internal/stackdump", "internal/symbol", "leakcheck/internal/goroutine"}},
+	{"leakcheck/internal/growth/pile", []string{"internal/realtime", "internal/symbol", "leakcheck/internal/goroutine"}},
 	{"leakcheck/internal/growth/series", []string{"internal/textfmt"}},
 	{"leakcheck/internal/growth/history", []string{
 		"internal/engine/native/nativeheap", "internal/symbol", "internal/textfmt", "leakcheck/internal/check", "leakcheck/internal/environ",
@@ -147,37 +118,34 @@ var layers = []struct {
 	}},
 	{"leakcheck/internal/growth/finding", []string{
 		"internal/engine/native/nativeheap", "internal/engine/native/nativeholders", "internal/symbol", "leakcheck/internal/environ",
-		"leakcheck/internal/growth/history", "leakcheck/internal/growth/pile", "leakcheck/internal/growth/series", "leakcheck/internal/heldop",
+		"leakcheck/internal/growth/history", "leakcheck/internal/growth/pile", "leakcheck/internal/growth/series",
 		"leakcheck/internal/ledger", "leakcheck/internal/message", "leakcheck/internal/request", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/growth/wording", []string{
-		"internal/engine/native/nativeholders", "internal/nativestack", "internal/nodename", "internal/symbol", "internal/textfmt", "internal/verdict",
+		"internal/engine/native/nativeholders", "internal/symbol", "internal/textfmt", "internal/verdict",
 		"leakcheck/internal/assertion", "leakcheck/internal/check", "leakcheck/internal/growth/finding", "leakcheck/internal/growth/history",
-		"leakcheck/internal/growth/pile", "leakcheck/internal/growth/series", "leakcheck/internal/heldop", "leakcheck/internal/ledger",
+		"leakcheck/internal/growth/pile", "leakcheck/internal/growth/series", "leakcheck/internal/ledger",
 		"leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/growth", []string{
 		"internal/engine/native/nativeheap", "internal/engine/capture/proof", "internal/symbol", "internal/textfmt", "internal/verdict",
 		"leakcheck/internal/artifact", "leakcheck/internal/assertion", "leakcheck/internal/check", "leakcheck/internal/environ",
 		"leakcheck/internal/growth/finding", "leakcheck/internal/growth/history", "leakcheck/internal/growth/pile", "leakcheck/internal/growth/series",
-		"leakcheck/internal/growth/wording", "leakcheck/internal/heldop", "leakcheck/internal/ledger", "leakcheck/internal/memprofile",
+		"leakcheck/internal/growth/wording", "leakcheck/internal/ledger",
 		"leakcheck/internal/observe", "leakcheck/internal/request", "leakcheck/internal/tree", "refscan",
 	}},
 	{"internal/alloctrace", nil},
 	{"internal/alloccode", []string{"internal/alloctrace"}},
-	{"internal/nativestack", nil},
-	{"leakcheck/internal/nativerecord", []string{"internal/nativestack"}},
-	{"leakcheck/internal/memprofile", []string{"refscan"}},
 	{"leakcheck/internal/alloc", []string{
-		"golden", "internal/alloccode", "internal/alloctrace", "internal/engine/memory/rawmem", "internal/engine/capture/snapshot", "internal/goversion", "internal/realtime", "internal/verdict",
+		"golden", "internal/alloccode", "internal/alloctrace", "internal/engine/memory/rawmem", "internal/engine/capture/snapshot", "internal/symbol", "internal/realtime", "internal/verdict",
 		"leakcheck/internal/assertion", "leakcheck/internal/check",
-		"leakcheck/internal/check/goldenfile", "leakcheck/internal/environ", "leakcheck/internal/goldenline",
-		"leakcheck/internal/memprofile", "leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
+		"leakcheck/internal/environ",
+		"leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
 		"internal/textfmt", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/peak", []string{
 		"internal/engine/runtime/gcwatch", "internal/engine/capture/snapshot", "internal/realtime", "internal/symbol", "internal/textfmt", "internal/verdict", "leakcheck/internal/assertion",
-		"leakcheck/internal/check", "leakcheck/internal/environ", "leakcheck/internal/heldop", "leakcheck/internal/memprofile", "leakcheck/internal/message",
+		"leakcheck/internal/check", "leakcheck/internal/environ", "leakcheck/internal/message",
 		"leakcheck/internal/observe", "leakcheck/internal/request", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck", []string{"leakcheck/internal/...", "internal/verdict"}},
@@ -186,7 +154,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/auto/repeat", []string{"internal/envvar", "leakcheck"}}, // linked into tests
 	{"cmd/leakgate/internal/auto/repeat/seeds", nil},                                // linked into tests
 	{"cmd/leakgate/internal/auto/workspace", []string{
-		"cmd/leakgate/internal/auto/source", "cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/auto/repeat/seeds", "cmd/leakgate/internal/gotest", "internal/envvar", "internal/filelock", "internal/wholefile",
+		"cmd/leakgate/internal/auto/source", "cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/auto/repeat/seeds", "cmd/leakgate/internal/gotest", "internal/envvar", "internal/wholefile",
 	}},
 	{"cmd/leakgate/internal/auto/drive", []string{
 		"cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/gotest", "internal/envvar", "internal/verdict",
@@ -195,23 +163,23 @@ var layers = []struct {
 	{"cmd/leakgate/internal/auto/finding", []string{
 		"cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/repeat", "golden", "internal/symbol", "internal/textfmt", "internal/verdict",
 	}},
-	{"cmd/leakgate/internal/artifacts", []string{"cmd/leakgate/internal/cli", "internal/filelock", "internal/symbol", "internal/verdict", "internal/wholefile"}},
+	{"cmd/leakgate/internal/artifacts", []string{"cmd/leakgate/internal/cli", "internal/symbol", "internal/verdict", "internal/wholefile"}},
 	{"cmd/leakgate/internal/goldens", []string{"golden", "internal/verdict", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/gotest", []string{"internal/winjob"}},
 	{"cmd/leakgate/internal/revision", nil},
 	{"cmd/leakgate/internal/command/doctor/program", nil},
-	{"cmd/leakgate/internal/isolate", []string{"cmd/leakgate/internal/gotest", "internal/envvar", "internal/filelock"}},
+	{"cmd/leakgate/internal/isolate", []string{"cmd/leakgate/internal/gotest", "internal/envvar", "internal/wholefile"}},
 	{"cmd/leakgate/internal/outcome", []string{"internal/verdict", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/gotest"}},
 	{"cmd/leakgate/internal/compare", []string{"internal/verdict", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/present", []string{
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome",
 		"internal/textfmt", "internal/verdict",
 	}},
-	{"cmd/leakgate/internal/page", []string{"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "internal/nodename", "refscan", "internal/symbol", "internal/verdict", "internal/wholefile", "cmd/leakgate/internal/outcome"}},
-	{"cmd/leakgate/leakvet", []string{"golden", "internal/editdistance", "cmd/leakgate/internal/goldens"}},
+	{"cmd/leakgate/internal/page", []string{"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "refscan", "internal/symbol", "internal/verdict", "internal/wholefile", "cmd/leakgate/internal/outcome"}},
+	{"cmd/leakgate/leakvet", []string{"golden", "internal/textfmt", "cmd/leakgate/internal/goldens"}},
 	{"cmd/leakgate/leakvet/golangcilint", []string{"cmd/leakgate/leakvet"}},
 	// what sub-commands have in common, and sub-commands that need nothing of a run
-	{"cmd/leakgate/internal/cli", []string{"internal/editdistance", "internal/wholefile"}},
+	{"cmd/leakgate/internal/cli", []string{"internal/textfmt", "internal/wholefile"}},
 	{"cmd/leakgate/internal/allocrun", []string{
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "internal/alloccode", "internal/alloctrace",
 		"internal/symbol", "internal/textfmt",
@@ -238,32 +206,20 @@ var layers = []struct {
 		"cmd/leakgate/internal/cli", "internal/jump", "internal/textfmt", "refscan", "refscan/foreign", "refscan/scanreport",
 	}},
 	{"cmd/leakgate/internal/command/stack", []string{
-		"cmd/leakgate/internal/cli", "internal/functable", "internal/wholefile", "stackprof",
+		"cmd/leakgate/internal/cli", "internal/pprofwire", "internal/wholefile", "stackprof",
 	}},
-	{"cmd/leakgate/internal/native/gnunote", nil},
-	{"cmd/leakgate/internal/native/rangetable", nil},
-	{"cmd/leakgate/internal/native/memorymap", nil},
-	{"cmd/leakgate/internal/native/perfmap", []string{"cmd/leakgate/internal/native/rangetable"}},
-	{"cmd/leakgate/internal/native/heapfile", []string{"cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/cli"}},
-	{"cmd/leakgate/internal/native/coredump", []string{"cmd/leakgate/internal/native/gnunote", "cmd/leakgate/internal/native/memorymap"}},
-	{"cmd/leakgate/internal/native/elfsym", []string{
-		"cmd/leakgate/internal/native/gnunote", "cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/rangetable",
-	}},
-	{"cmd/leakgate/internal/native/jit", []string{"cmd/leakgate/internal/native/elfsym", "cmd/leakgate/internal/native/rangetable", "internal/wholefile"}},
-	{"cmd/leakgate/internal/native/symbolize", []string{
-		"cmd/leakgate/internal/native/coredump", "cmd/leakgate/internal/native/elfsym", "cmd/leakgate/internal/native/heapfile",
-		"cmd/leakgate/internal/native/jit", "cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/rangetable",
-	}},
+	{"cmd/leakgate/internal/native/dump", []string{"cmd/leakgate/internal/cli"}},
+	{"cmd/leakgate/internal/native/symbolize", []string{"cmd/leakgate/internal/native/dump", "internal/wholefile"}},
 	{"cmd/leakgate/internal/native/shim", []string{"cmd/leakgate/internal/gotest", "internal/envvar", "internal/wholefile"}},
 	{"cmd/leakgate/internal/native/callrecord", []string{
-		"cmd/leakgate/internal/native/heapfile", "cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/perfmap",
+		"cmd/leakgate/internal/native/dump",
 		"cmd/leakgate/internal/native/symbolize", "internal/engine/symbols/debuginfo", "internal/engine/native/nativecalls", "internal/engine/symbols/objfile",
-		"internal/nativestack", "internal/symbol", "internal/textfmt", "internal/wholefile",
+		"internal/verdict", "internal/symbol", "internal/textfmt", "internal/wholefile",
 	}},
 	{"cmd/leakgate/internal/command/symbolize", []string{
-		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/native/coredump", "cmd/leakgate/internal/native/heapfile", "cmd/leakgate/internal/native/jit",
-		"cmd/leakgate/internal/native/memorymap", "cmd/leakgate/internal/native/perfmap", "cmd/leakgate/internal/native/symbolize",
-		"cmd/leakgate/internal/page", "internal/functable",
+		"cmd/leakgate/internal/cli",
+		"cmd/leakgate/internal/native/dump", "cmd/leakgate/internal/native/symbolize",
+		"cmd/leakgate/internal/page", "internal/pprofwire",
 	}},
 	{"cmd/leakgate/internal/command/runtests", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/finding",

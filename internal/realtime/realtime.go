@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 	_ "unsafe" // for go:linkname
-
-	"github.com/leakgate/leakgate/internal/stackdump"
 )
 
 // Many programs link to the runtime's clock like this, so the runtime keeps it for them (go1.26 and
@@ -50,7 +48,7 @@ func SleepBoth(d time.Duration) {
 	if !InBubble() {
 		return
 	}
-	if isAlone(stackdump.All()) {
+	if isAlone(AllStacks()) {
 		time.Sleep(d)
 	}
 }

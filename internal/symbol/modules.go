@@ -1,4 +1,5 @@
-// Package symbol interprets the names of packages, types and functions in a program.
+// Package symbol interprets the names of packages, types and functions in a program, of Go
+// versions, and of a report's nodes.
 package symbol
 
 import (

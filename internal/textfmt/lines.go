@@ -1,4 +1,5 @@
-// Package textfmt writes numbers and lines for people.
+// Package textfmt writes numbers and lines for people, and tells how far a mistyped name is from
+// one that exists.
 package textfmt
 
 import (

@@ -6,6 +6,8 @@
 //	<import path, "/" kept>/<Test>/<sub>/<n>/result.json
 //
 // where n counts the assertions of that test from 1. Paths in it are relative to that directory.
+//
+// The package also has what the command answers to a test that asks about calls of C code.
 package verdict
 
 // Schema is the version of the record's form.

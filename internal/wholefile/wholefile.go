@@ -1,5 +1,7 @@
 // Package wholefile writes files as a whole: a reader sees all of a file, or the file that was
-// there before. It also reads files as a whole, up to a limit.
+// there before. It also reads files as a whole, up to a limit, and locks files between processes: a
+// lock ends with the process that holds it, so it tells whether the process that made a temporary
+// file or folder still lives.
 package wholefile
 
 import (
@@ -10,12 +12,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
-
-	"github.com/leakgate/leakgate/internal/filelock"
 )
 
 // TemporaryMark is in the name of every temporary file. It identifies the files that killed
-// processes left (see filelock.RemoveUnclaimed).
+// processes left (see RemoveUnclaimed).
 const TemporaryMark = ".tmp-"
 
 // Write calls write with a file that has a temporary name beside path. If write returns no error,
@@ -82,7 +82,7 @@ func create(path string, mode fs.FileMode) (f *os.File, err error) {
 		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		switch {
 		case errors.Is(err, fs.ErrExist):
-		case err != nil || filelock.Claim(f, path):
+		case err != nil || Claim(f, path):
 			return f, err
 		default:
 			_ = f.Close()

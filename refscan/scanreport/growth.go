@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/nodename"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -73,7 +73,7 @@ func (g *Growth) compare(root *refscan.Node, path string, n, old *refscan.Node) 
 		children[c.Name+"\x00"+c.Type] = c
 	}
 	for _, c := range n.Children {
-		if g.compare(root, nodename.Join(path, c.Name), c, children[c.Name+"\x00"+c.Type]) {
+		if g.compare(root, symbol.JoinPath(path, c.Name), c, children[c.Name+"\x00"+c.Type]) {
 			grew = true
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/leakgate/leakgate/internal/editdistance"
+	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
 // symbols is the fact of a package: the names that its debug information will have. Export data
@@ -203,7 +203,7 @@ func fixLiteral(at ast.Expr, wrong, right, text string) []analysis.SuggestedFix 
 func nearest(written string, names []string) string {
 	best, bestDistance, tie := "", len(written)/3+1, false
 	for _, name := range names {
-		switch d := editdistance.Of(strings.ToLower(written), strings.ToLower(name), bestDistance); {
+		switch d := textfmt.EditDistance(strings.ToLower(written), strings.ToLower(name), bestDistance); {
 		case name == best:
 		case d < bestDistance:
 			best, bestDistance, tie = name, d, false

@@ -22,8 +22,8 @@ func ReportRetained(b *testing.B) {
 		if b.Failed() || b.N == 0 {
 			return
 		}
-		// b.N is known by now if the loop is over, and with a loop over b.N. No iteration takes less
-		// than a quarter of a nanosecond.
+		// b.N is known by now if the loop is over, and with a loop over b.N. No iteration takes
+		// less than a quarter of a nanosecond.
 		if since := b.Elapsed() - spent; n == b.N && since >= 0 && int(since) < n/4 {
 			b.Errorf("leakcheck: ReportRetained is called after the loop, and so sees nothing of it: call it right before the loop")
 			return

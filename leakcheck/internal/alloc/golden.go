@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/golden"
-	"github.com/leakgate/leakgate/internal/goversion"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
-	"github.com/leakgate/leakgate/leakcheck/internal/check/goldenfile"
-	"github.com/leakgate/leakgate/leakcheck/internal/goldenline"
+	"github.com/leakgate/leakgate/leakcheck/internal/check"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -40,7 +40,7 @@ func (r *recording) lines(up float64) []golden.Measurement {
 		size := n.steadySize(r.calls, objects, up)
 		m := golden.Measurement{Path: path, Type: typ, Objects: objects, Bytes: objects * size}
 		if size == 0 {
-			m.Bytes, m.BytesTolerance = n.bytes/int64(r.calls), goldenline.OneStep
+			m.Bytes, m.BytesTolerance = n.bytes/int64(r.calls), tree.OneStep
 		}
 		all = append(all, m)
 	}
@@ -78,7 +78,7 @@ func (r *row) goldenPlace() (path, typ string) {
 func (x *experiment) judgeGolden(first *recording) (*assertion.Outcome, error) {
 	// The standard library decides much of what op allocates, so figures differ between Go
 	// versions.
-	minor, ok := goversion.Minor(runtime.Version())
+	minor, ok := symbol.GoMinor(runtime.Version())
 	if !ok {
 		return assertion.Misuse("AssertAllocs has no bound, and golden files are by Go version, which %q is none of; give bounds", runtime.Version()), nil
 	}
@@ -86,7 +86,7 @@ func (x *experiment) judgeGolden(first *recording) (*assertion.Outcome, error) {
 	if err != nil {
 		return assertion.Misuse("%v\n%s", err, strings.Join(withoutBounds(first), "\n")), nil
 	}
-	c, err := goldenfile.OpenGolden(x.Env, file)
+	c, err := check.OpenGolden(x.Env, file)
 	if err != nil {
 		return x.WithoutGolden(err), nil
 	}
@@ -168,7 +168,7 @@ func (r *recording) unsure() bool { return r.unsized > excess(r.calls, r.collect
 
 // withinGolden is the outcome of a pass. It names the allocations that not every call makes, which
 // are in no golden file.
-func (x *experiment) withinGolden(c *goldenfile.Comparison, r *recording) *assertion.Outcome {
+func (x *experiment) withinGolden(c *check.Comparison, r *recording) *assertion.Outcome {
 	o := &assertion.Outcome{Verdict: verdict.Pass, Golden: c, Notes: passed(r, nil)}
 	if note := r.lessThanOnce(); note != "" {
 		o.Notes = append(o.Notes, note)
@@ -205,7 +205,7 @@ func (r *recording) lessThanOnce() string {
 
 // beyondGolden is the outcome of a failure, with the stacks that allocated the objects if there is
 // time to find them.
-func (x *experiment) beyondGolden(c *goldenfile.Comparison, r *recording) *assertion.Outcome {
+func (x *experiment) beyondGolden(c *check.Comparison, r *recording) *assertion.Outcome {
 	failures := c.Failures
 	measure := "the golden file allows"
 	if x.Env.Goldens != "" {

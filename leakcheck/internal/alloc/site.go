@@ -11,8 +11,8 @@ import (
 
 	"github.com/leakgate/leakgate/internal/alloccode"
 	"github.com/leakgate/leakgate/internal/alloctrace"
-	"github.com/leakgate/leakgate/leakcheck/internal/memprofile"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -44,7 +44,7 @@ func sites(op func(), calls int, classes []int64, wait time.Duration) []*site {
 	defer end()
 	before := profile()
 	func() {
-		defer memprofile.SetRate(1)()
+		defer observe.SetMemProfileRate(1)()
 		for range calls {
 			op()
 		}
@@ -56,7 +56,7 @@ func sites(op func(), calls int, classes []int64, wait time.Duration) []*site {
 		n.bytes -= before[key].bytes
 		if n.objects > 0 {
 			each := n.bytes / n.objects
-			found = append(found, &site{memprofile.Frames(n.stack), alloctrace.SizeOf(each, classes), n.objects, kindFromCode(code, n.stack, each, classes)})
+			found = append(found, &site{observe.MemProfileFrames(n.stack), alloctrace.SizeOf(each, classes), n.objects, kindFromCode(code, n.stack, each, classes)})
 		}
 	}
 	sort.Slice(found, func(i, j int) bool {
@@ -140,7 +140,7 @@ type profileKey struct {
 func profile() map[profileKey]profiled {
 	runtime.GC()
 	runtime.GC()
-	records := memprofile.Records()
+	records := observe.MemProfile()
 	of := make(map[profileKey]profiled, len(records))
 	for i := range records {
 		r := &records[i]

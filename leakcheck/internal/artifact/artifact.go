@@ -15,7 +15,6 @@ import (
 
 	"github.com/leakgate/leakgate/golden"
 	"github.com/leakgate/leakgate/internal/envvar"
-	"github.com/leakgate/leakgate/internal/plainjson"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/internal/wholefile"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
@@ -143,7 +142,7 @@ func (a *Folder) SaveFiles(c Contents) error {
 	}
 	if obs := c.Obs; obs != nil && obs.Names != nil { // there was a scan
 		report := obs.WithNative()
-		files = append(files, file{"report.json", func(w io.Writer) error { return plainjson.Encode(w, report) }}, file{RetainedFile, report.WriteProfile})
+		files = append(files, file{"report.json", func(w io.Writer) error { return encodeJSON(w, report) }}, file{RetainedFile, report.WriteProfile})
 		if recordsAllocations(obs.Report.Roots) {
 			files = append(files, file{"allocations.pb.gz", obs.Report.WriteAllocationProfile})
 		}
@@ -152,7 +151,7 @@ func (a *Folder) SaveFiles(c Contents) error {
 			texts = append(texts, [2]string{"heap.base.pb.gz", c.Base.Heap})
 		}
 		if base := c.Base.Report; base != nil {
-			files = append(files, file{"report.base.json", func(w io.Writer) error { return plainjson.Encode(w, base) }})
+			files = append(files, file{"report.base.json", func(w io.Writer) error { return encodeJSON(w, base) }})
 		}
 	}
 	var err error
@@ -203,7 +202,7 @@ func (a *Folder) SaveResult(r *verdict.Result) error {
 	r.Seq = a.seq
 	r.Artifacts = a.Files
 	return writeFile(filepath.Join(a.Dir, verdict.FileName), func(w io.Writer) error {
-		return plainjson.Encode(w, r)
+		return encodeJSON(w, r)
 	})
 }
 

@@ -16,20 +16,14 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/memory/remedy"
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
-	"github.com/leakgate/leakgate/internal/nativestack"
 	"github.com/leakgate/leakgate/internal/realtime"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/artifact"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
-	"github.com/leakgate/leakgate/leakcheck/internal/check/bounds"
-	"github.com/leakgate/leakgate/leakcheck/internal/check/goldenfile"
-	"github.com/leakgate/leakgate/leakcheck/internal/check/goroutines"
-	"github.com/leakgate/leakgate/leakcheck/internal/check/resources"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
-	"github.com/leakgate/leakgate/leakcheck/internal/nativerecord"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/refscan"
@@ -49,7 +43,7 @@ type Checker struct {
 	NativeFreed   func(ctx context.Context, keys []string, asObjects bool) (nativeholders.Sum, error) // the native blocks that cutting nodes would free; nil: not called
 	// RecordNative records the C calls behind native memory while a batch of calls of op runs
 	// twice; nil: not called
-	RecordNative func(ctx context.Context, command string, calls, due int, batch func() bool) (*nativestack.Answer, error)
+	RecordNative func(ctx context.Context, command string, calls, due int, batch func() bool) (*verdict.NativeAnswer, error)
 	Environment  func() *environ.Environment
 	Sleep        func(time.Duration)
 	Now          func() time.Time
@@ -68,7 +62,7 @@ func ThisProcess() *Checker {
 		NativeHolders: observe.NativeHolders,
 		NativeBlocks:  nativeheap.TakeBlocks,
 		NativeFreed:   observe.NativeFreed,
-		RecordNative:  nativerecord.Record,
+		RecordNative:  recordNative,
 		Environment:   environ.CurrentEnvironment,
 		Sleep:         realtime.SleepBoth,
 		Now:           realtime.Now,
@@ -95,7 +89,7 @@ type Assertion struct {
 
 	// the comparison of the golden file with the last snapshot that could be judged; nil: the
 	// request has bounds
-	compared *goldenfile.Comparison
+	compared *check.Comparison
 
 	readsOnly bool // the golden file is not written
 
@@ -114,7 +108,7 @@ type Outcome struct {
 
 	Eval      *check.Evaluation
 	Body      func() []string // renders the message, instead of the bounds or the golden file
-	Golden    *goldenfile.Comparison
+	Golden    *check.Comparison
 	Bounds    []verdict.Bound // bounds for the record, beside those of Eval
 	Err       error           // why the verdict is unknown
 	Snapshots int
@@ -153,23 +147,23 @@ func (a *Assertion) FailsFromNow() (failed func() bool) {
 }
 
 // checks returns the checks of the request. c is the golden file, if the request has no bounds.
-func (a *Assertion) checks(c *goldenfile.Comparison) []check.Check {
+func (a *Assertion) checks(c *check.Comparison) []check.Check {
 	s := request.ScopeOf(a.Req, a.Env)
 	var checks []check.Check
 	if a.Req.NeedsHeap() {
 		checks = append(checks, check.ScopeCheck{Req: a.Req})
 	}
 	if len(a.Req.Bounds) > 0 {
-		checks = append(checks, bounds.NewBoundsCheck(a.Req, s, a.Env))
+		checks = append(checks, check.NewBoundsCheck(a.Req, s, a.Env))
 	}
 	if len(a.Req.Goroutines) > 0 {
-		checks = append(checks, goroutines.NewGoroutineCheck(a.Req))
+		checks = append(checks, check.NewGoroutineCheck(a.Req))
 	}
 	if len(a.Req.Resources) > 0 {
-		checks = append(checks, resources.NewCheck(a.Req))
+		checks = append(checks, check.NewResourceCheck(a.Req))
 	}
 	if !a.Req.Bounded() {
-		checks = append(checks, &goldenfile.Check{Req: a.Req, Scope: s, Env: a.Env, File: c})
+		checks = append(checks, &check.GoldenCheck{Req: a.Req, Scope: s, Env: a.Env, File: c})
 	}
 	return checks
 }
@@ -197,7 +191,7 @@ func (a *Assertion) Judge() *Outcome {
 	}
 	o := &Outcome{}
 	if !a.Req.Bounded() {
-		c, err := goldenfile.OpenGolden(a.Env, a.file)
+		c, err := check.OpenGolden(a.Env, a.file)
 		if err != nil {
 			return a.WithoutGolden(err)
 		}
@@ -215,7 +209,7 @@ func (a *Assertion) Judge() *Outcome {
 		}
 	}
 	first := ""
-	var before *goldenfile.Comparison
+	var before *check.Comparison
 	if a.Req.Baseline != nil {
 		b := a.Req.Baseline
 		o.Base, o.Before = observe.Artifacts{Heap: b.Heap, Report: b.Report}, b.Live
@@ -335,7 +329,7 @@ func (a *Assertion) observe(n observe.Needs, checks []check.Check) (*check.Evalu
 		return e, &AuditError{err}
 	}
 	for _, c := range checks {
-		if g, ok := c.(*goldenfile.Check); ok {
+		if g, ok := c.(*check.GoldenCheck); ok {
 			a.compared = g.Compared
 		}
 	}
@@ -411,7 +405,7 @@ func (a *Assertion) conclude(o *Outcome, first string) *Outcome {
 }
 
 // WriteGolden writes a golden file, and notes the changes.
-func (a *Assertion) WriteGolden(o *Outcome, c *goldenfile.Comparison) {
+func (a *Assertion) WriteGolden(o *Outcome, c *check.Comparison) {
 	lines, err := c.Save()
 	if err != nil {
 		o.Verdict, o.Failed, o.Err = verdict.Fail, true, err
@@ -422,7 +416,7 @@ func (a *Assertion) WriteGolden(o *Outcome, c *goldenfile.Comparison) {
 }
 
 // MissingGolden is the outcome where there is no golden file, and none is to be made.
-func (a *Assertion) MissingGolden(c *goldenfile.Comparison) *Outcome {
+func (a *Assertion) MissingGolden(c *check.Comparison) *Outcome {
 	why := "CI is set"
 	switch {
 	case a.readsOnly:

@@ -1,4 +1,6 @@
-// Package check defines checks and the findings that they return.
+// Package check has the checks of an assertion and the findings that they return: bounds on the
+// heap, on goroutines and stacks, on what the operating system holds for the process, and golden
+// files.
 package check
 
 import (
@@ -17,7 +19,7 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A Check judges a part of the options of an assertion.
+// A GoldenCheck judges a part of the options of an assertion.
 type Check interface {
 	// Problems returns what makes no sense in the request, before any snapshot is taken.
 	Problems(*request.Request) []string

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
@@ -249,7 +248,7 @@ func survivorRecord(a *assertion.Assertion, s *survivor) verdict.Bound {
 	path := s.Paths[0].Name
 	for _, step := range s.Paths[0].Steps {
 		if step.Name != "" { // the step to the root variable itself has none
-			path = nodename.Join(path, nodename.Fold(step.Name))
+			path = symbol.JoinPath(path, symbol.FoldPath(step.Name))
 		}
 	}
 	b.Path = symbol.Unescape(path)

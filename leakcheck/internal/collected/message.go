@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
@@ -235,7 +234,7 @@ func foldSteps(steps []refscan.PathStep) []link {
 	var links []link
 	for i, st := range steps {
 		l := link{
-			name: symbol.Unescape(nodename.Fold(st.Name)), typ: naming.CleanType(st.Type), state: st.State, beyond: st.Beyond, times: 1,
+			name: symbol.Unescape(symbol.FoldPath(st.Name)), typ: naming.CleanType(st.Type), state: st.State, beyond: st.Beyond, times: 1,
 			watched: st.Watched > 0, suspect: wrong < len(steps) && i <= wrong,
 		}
 		if n := len(links); n > 0 && links[n-1].name == l.name && links[n-1].typ == l.typ && links[n-1].state == l.state && links[n-1].beyond == l.beyond &&

@@ -25,8 +25,8 @@ type Deadliner interface {
 // started is about when the process started.
 var started = time.Now()
 
-// BinaryDeadline returns when the test binary times out; false in other programs, and if there is no
-// timeout.
+// BinaryDeadline returns when the test binary times out; false in other programs, and if there is
+// no timeout.
 func BinaryDeadline() (deadline time.Time, ok bool) {
 	f := flag.Lookup("test.timeout")
 	if f == nil {

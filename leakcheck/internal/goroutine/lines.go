@@ -5,8 +5,8 @@ import (
 
 	"github.com/leakgate/leakgate/golden"
 	"github.com/leakgate/leakgate/internal/symbol"
-	"github.com/leakgate/leakgate/leakcheck/internal/goldenline"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -63,11 +63,11 @@ func (all Census) Lines(counted, framed []naming.Pattern) []golden.Measurement {
 		}
 		for path, size := range sizes {
 			if step := SizeStep(size); step > 0 {
-				lines = append(lines, golden.Measurement{Path: path, Type: "frame", Objects: c.Count, Bytes: c.Count * step, BytesTolerance: goldenline.OneStep})
+				lines = append(lines, golden.Measurement{Path: path, Type: "frame", Objects: c.Count, Bytes: c.Count * step, BytesTolerance: tree.OneStep})
 			}
 		}
 	}
-	return goldenline.MergeLines(lines)
+	return tree.MergeLines(lines)
 }
 
 func frameLine(function string) string {

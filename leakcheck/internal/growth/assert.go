@@ -5,8 +5,8 @@ import (
 
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
-	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
 func AssertNoGrowth(c *assertion.Checker, t environ.TestingT, at environ.Site, op func(), req *request.Request, goroutines goroutineCounter, watchers Watchers) bool {
@@ -16,7 +16,7 @@ func AssertNoGrowth(c *assertion.Checker, t environ.TestingT, at environ.Site, o
 	if len(a.Req.Problems) > 0 {
 		o = assertion.Misuse("%s", strings.Join(a.Req.Problems, "\n    "))
 	} else {
-		held := heldop.Hold(op)
+		held := tree.HoldOp(op)
 		x := &Experiment{Assertion: a, Op: op, Count: goroutines, Watchers: watchers}
 		defer x.logUnfinished()
 		o = x.Judge()

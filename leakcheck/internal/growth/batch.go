@@ -13,7 +13,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
-	"github.com/leakgate/leakgate/leakcheck/internal/memprofile"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
 // warmUp calls op at least twice (once if Warmup is 1) and returns the size of the first batch.
@@ -138,7 +138,7 @@ func (x *Experiment) recordBatch(n int) {
 	if runtime.MemProfileRate > 1 && !x.Env.MemProfile {
 		x.words.Recorded = x.past.Last()
 		x.noteAllocations()
-		defer memprofile.SetRate(1)()
+		defer observe.SetMemProfileRate(1)()
 	}
 	x.runBatch(n)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
-	"github.com/leakgate/leakgate/leakcheck/internal/memprofile"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
 // The system does not know which code made a resource. The functions of the standard library that
@@ -46,7 +46,7 @@ func (x *Experiment) noteAllocations() {
 // allocations returns how often each stack has allocated.
 func allocations() map[[32]uintptr]int64 {
 	made := make(map[[32]uintptr]int64)
-	for _, r := range memprofile.Records() {
+	for _, r := range observe.MemProfile() {
 		made[r.Stack0] += r.AllocObjects
 	}
 	return made
@@ -93,7 +93,7 @@ func (x *Experiment) findMakers() {
 // maker returns the call of the program's that made a resource of a kind, if a stack that has
 // allocated did so.
 func (x *Experiment) maker(k ledger.Kind, stack []uintptr) (by pile.Call, ok bool) {
-	for _, f := range memprofile.Frames(stack) {
+	for _, f := range observe.MemProfileFrames(stack) {
 		if ok && x.Env.IsProgram(symbol.Package(f.Func)) {
 			return pile.Call{Function: f.Func, At: fmt.Sprintf("%s:%d", f.File, f.Line)}, true
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
-	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
@@ -58,7 +57,7 @@ func (x *Experiment) evaluate(obs *observe.Observation, scopes check.Check, last
 	obs.Logs = x.Logs
 	s := tree.Scope{Packages: x.Req.Scope}
 	e := check.Evaluate(obs, x.Req, s, []check.Check{scopes})
-	m := &history.Snapshot{Calls: x.calls, Mapped: x.mapped, Eval: e, Forest: heldop.Named(e.Forest.WithFired()), Doubt: doubt}
+	m := &history.Snapshot{Calls: x.calls, Mapped: x.mapped, Eval: e, Forest: tree.NameHeldOps(e.Forest.WithFired()), Doubt: doubt}
 	if b := tree.Missed(obs.Report.Totals); b != nil && len(s.Packages) == 0 {
 		m.Forest = append(m.Forest, b)
 	}

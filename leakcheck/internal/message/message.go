@@ -8,7 +8,6 @@ import (
 
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
-	"github.com/leakgate/leakgate/leakcheck/internal/check/goldenfile"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
@@ -24,8 +23,8 @@ const (
 // An Input has the data that a message is rendered from.
 type Input struct {
 	Eval      *check.Evaluation
-	Golden    *goldenfile.Comparison // nil: there are bounds
-	Body      []string               // replaces the text on Eval and Golden
+	Golden    *check.Comparison // nil: there are bounds
+	Body      []string          // replaces the text on Eval and Golden
 	Snapshots int
 	Update    string // the command that rewrites the golden file
 	Profile   string // the file with all that is retained, "" if there is none
@@ -140,7 +139,7 @@ func explain(f *check.Finding, obs *observe.Observation, env *environ.Environmen
 	return append(lines, AllocatedAt(t.Last(), "", env)...)
 }
 
-func goldenFailure(e *check.Evaluation, c *goldenfile.Comparison, env *environ.Environment) []string {
+func goldenFailure(e *check.Evaluation, c *check.Comparison, env *environ.Environment) []string {
 	measure := "the golden file allows"
 	if env.Goldens != "" {
 		measure = "the base retains"

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
@@ -80,7 +79,7 @@ func compilePattern(text string) (Pattern, error) {
 
 // CompilePathPattern is for patterns of roots and paths, where elements are folded: "[3]" is "[*]".
 func CompilePathPattern(text string) (Pattern, error) {
-	return compilePattern(nodename.Fold(text))
+	return compilePattern(symbol.FoldPath(text))
 }
 
 // Plain reports whether the pattern has no wildcards.

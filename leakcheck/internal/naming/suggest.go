@@ -3,9 +3,8 @@ package naming
 import (
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/editdistance"
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
 const (
@@ -34,7 +33,7 @@ func ObjectType(name string) string { return strings.TrimLeft(CleanType(name), "
 // compared in full, with a short import path, and with the package's name; the nearest form counts.
 // Names that have little in common with it are left out.
 func Suggest(written string, names []string) []string {
-	written = lower(nodename.Fold(symbol.Unescape(written)))
+	written = lower(symbol.FoldPath(symbol.Unescape(written)))
 	limit := max(2, len(written)/3)
 	var near []candidate // the nearest, in order
 	for _, name := range names {
@@ -43,9 +42,9 @@ func Suggest(written string, names []string) []string {
 		}
 		c := candidate{name: symbol.Unescape(name)}
 		name := lower(c.name)
-		c.distance = min(editdistance.Of(written, name, limit), editdistance.Of(written, LastElements(name), limit))
+		c.distance = min(textfmt.EditDistance(written, name, limit), textfmt.EditDistance(written, LastElements(name), limit))
 		for _, short := range byPackageName(c.name) {
-			c.distance = min(c.distance, editdistance.Of(written, lower(short), limit))
+			c.distance = min(c.distance, textfmt.EditDistance(written, lower(short), limit))
 		}
 		if strings.HasSuffix(name, "."+written) {
 			c.distance = 0 // only the package is missing

@@ -9,7 +9,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
 	"github.com/leakgate/leakgate/internal/engine/graph/root"
 	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -142,9 +141,9 @@ func (g *grafter) leaf(list *[]*refscan.Node, name string, s nativeholders.Sum) 
 	if name == "" {
 		name = whole
 	}
-	n := g.find(list, name, nodename.NativeBlock, nil)
+	n := g.find(list, name, symbol.NativeBlock, nil)
 	if n == nil {
-		n = &refscan.Node{Name: name, Type: nodename.NativeBlock}
+		n = &refscan.Node{Name: name, Type: symbol.NativeBlock}
 		*list = append(*list, n)
 		g.copied[n] = true
 	}

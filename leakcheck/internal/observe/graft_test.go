@@ -9,8 +9,8 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/graph/root"
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -58,12 +58,12 @@ func TestWithNative(t *testing.T) {
 	var visit func(nodes []*refscan.Node, path, pkg string)
 	visit = func(nodes []*refscan.Node, path, pkg string) {
 		for _, n := range nodes {
-			at := nodename.Join(path, n.Name)
+			at := symbol.JoinPath(path, n.Name)
 			if n.Root != nil {
 				pkg = n.Root.Package
 				at += n.Root.CreatedAt
 			}
-			if n.Type == nodename.NativeBlock {
+			if n.Type == symbol.NativeBlock {
 				sums[at] += n.Objects
 				bytes += n.Bytes
 				packages[at] = pkg

@@ -10,7 +10,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/refscan"
@@ -64,9 +63,9 @@ func (s Process) NativeFreed(keys []string, asObjects bool) (nativeholders.Sum, 
 			case asObjects:
 				return false
 			case p.Node != nil && p.Label == "":
-				return is(p.Node, nodename.Join(path, whole), nodename.NativeBlock)
+				return is(p.Node, symbol.JoinPath(path, whole), symbol.NativeBlock)
 			case p.Node != nil:
-				return is(p.Node, path, nodename.NativeBlock)
+				return is(p.Node, path, symbol.NativeBlock)
 			}
 			return slices.ContainsFunc(keys, func(key string) bool {
 				path, below := strings.CutPrefix(path, naming.PathOfKey(key))

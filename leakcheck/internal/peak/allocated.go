@@ -8,8 +8,8 @@ import (
 
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
-	"github.com/leakgate/leakgate/leakcheck/internal/memprofile"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -24,7 +24,7 @@ type profiled struct{ objects, bytes int64 }
 type recording struct{ allocated, inUse map[stackKey]profiled }
 
 func record() recording {
-	records := memprofile.Records()
+	records := observe.MemProfile()
 	r := recording{make(map[stackKey]profiled, len(records)), make(map[stackKey]profiled, len(records))}
 	for i := range records {
 		n := &records[i]
@@ -127,7 +127,7 @@ func shownPlaces(title string, of map[string]int64) (lines []string) {
 // frames resolves a stack of the memory profiler, from the allocator's caller down to where a test
 // or a goroutine begins.
 func frames(key stackKey) (list []refscan.SourceFrame) {
-	list = memprofile.Frames((&runtime.MemProfileRecord{Stack0: key}).Stack())
+	list = observe.MemProfileFrames((&runtime.MemProfileRecord{Stack0: key}).Stack())
 	for i, f := range list {
 		if f.Func == "runtime.goexit" || f.Func == "testing.tRunner" {
 			return list[:i]

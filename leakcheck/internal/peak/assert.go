@@ -12,7 +12,6 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
-	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
@@ -31,7 +30,7 @@ func AssertPeak(c *assertion.Checker, t environ.TestingT, at environ.Site, op fu
 	t.Helper()
 	a := c.Begin(t, at, &request.Request{})
 	x := &experiment{Assertion: a, op: op, req: req, counters: gcwatch.NewReader()}
-	held := heldop.Hold(op)
+	held := tree.HoldOp(op)
 	o := x.judge()
 	held.Release()
 	if o == nil {

@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
-	"github.com/leakgate/leakgate/leakcheck/internal/memprofile"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
 const (
@@ -37,7 +37,7 @@ func watchClosely(most, live int64, profileWritten bool) (undo func()) {
 		sharedSettings.undo = append(sharedSettings.undo, lowerPercent(int(min(max(50*most/max(live, 1), leastPercent), 100))))
 		rate := int(min(max(most/samples, leastRate), 1<<30))
 		if !profileWritten && runtime.MemProfileRate > rate {
-			sharedSettings.undo = append(sharedSettings.undo, memprofile.SetRate(rate))
+			sharedSettings.undo = append(sharedSettings.undo, observe.SetMemProfileRate(rate))
 		}
 	}
 	return func() {

@@ -9,7 +9,6 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
-	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
@@ -112,7 +111,7 @@ func (x *experiment) when() string {
 // heldBy says what the root of a branch is. Variables of the goroutine that calls op belong to op,
 // unless tests run at the same time.
 func heldBy(b *tree.Branch, env *environ.Environment) []string {
-	if heldop.IsRoot(b) {
+	if tree.IsHeldOp(b) {
 		return []string{"held by what op itself refers to: a variable that it captures, or its receiver"}
 	}
 	lines := message.HeldBy(b, env)

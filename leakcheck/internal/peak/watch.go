@@ -10,7 +10,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/runtime/gcwatch"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
-	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
@@ -214,7 +213,7 @@ func (w *watcher) observe(p *peak) error {
 	}
 	x.Env.Declared = obs.Names.Declaration
 	p.eval = check.Evaluate(obs, x.Req, tree.Scope{}, nil)
-	p.eval.Now, p.eval.Base = heldop.Named(p.eval.Now), heldop.Named(p.eval.Base)
+	p.eval.Now, p.eval.Base = tree.NameHeldOps(p.eval.Now), tree.NameHeldOps(p.eval.Base)
 	p.eval.Forest = p.eval.Now.Growth(p.eval.Base)
 	return nil
 }

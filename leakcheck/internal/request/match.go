@@ -3,7 +3,6 @@ package request
 import (
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
@@ -71,12 +70,12 @@ func (s *Selector) Known(names naming.Inventory) bool {
 		return ofObjects || known && s.Types.Pointer
 	case SelectPath:
 		return names.KnownRoot(func(name string) bool {
-			name = nodename.Fold(symbol.Unescape(name))
+			name = symbol.FoldPath(symbol.Unescape(name))
 			return s.Path.MatchPrefix(name) || s.Path.MatchBelow(name)
 		})
 	default:
 		return names.KnownRoot(func(name string) bool {
-			return s.Path.MatchPrefix(nodename.Fold(symbol.Unescape(name)))
+			return s.Path.MatchPrefix(symbol.FoldPath(symbol.Unescape(name)))
 		})
 	}
 }
@@ -100,7 +99,7 @@ func (s *Selector) MissingField(names naming.Inventory) (root string, missing *r
 		return "", nil
 	}
 	possible := names.KnownRoot(func(name string) bool {
-		clean := nodename.Fold(symbol.Unescape(name))
+		clean := symbol.FoldPath(symbol.Unescape(name))
 		if !s.Path.MatchBelow(clean) {
 			return s.Path.MatchPrefix(clean)
 		}

@@ -1,7 +1,6 @@
 package request
 
 import (
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
@@ -37,7 +36,7 @@ func (s *Selector) HeldQuery() refscan.Query {
 		}
 	case SelectPath:
 		return func(path string, _ *refscan.RootInfo) refscan.Match {
-			path = nodename.Fold(symbol.Unescape(path))
+			path = symbol.FoldPath(symbol.Unescape(path))
 			switch {
 			case s.Path.MatchPrefix(path):
 				return refscan.Selected

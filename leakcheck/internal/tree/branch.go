@@ -5,7 +5,6 @@ package tree
 import (
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/refscan"
@@ -74,7 +73,7 @@ func NewBranch(n *refscan.Node, parent *Branch, root *refscan.RootInfo) *Branch 
 	}
 	b.Path = b.Name
 	if parent != nil {
-		b.Path = nodename.Join(parent.Path, b.Name)
+		b.Path = symbol.JoinPath(parent.Path, b.Name)
 	}
 	for _, c := range n.Children {
 		if child := NewBranch(c, b, root); child != nil {

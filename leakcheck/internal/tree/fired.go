@@ -3,7 +3,6 @@ package tree
 import (
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -63,6 +62,6 @@ func (f Forest) hang(function *Branch, name, pkg string) Forest {
 func (b *Branch) rename(path string, info *refscan.RootInfo) {
 	b.Path, b.Root = path, info
 	for _, c := range b.Children {
-		c.rename(nodename.Join(path, c.Name), info)
+		c.rename(symbol.JoinPath(path, c.Name), info)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/goversion"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
@@ -154,7 +153,7 @@ func isRuntimeType(typ string) bool {
 }
 
 func InVersions(e *environ.Environment, since, until int) bool {
-	minor, ok := goversion.Minor(runtime.Version())
+	minor, ok := symbol.GoMinor(runtime.Version())
 	return ok && since <= minor && minor <= until
 }
 

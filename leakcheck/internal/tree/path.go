@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/refscan"
@@ -22,8 +21,8 @@ func TraceOfPath(p refscan.RetainingPath) *Trace {
 		if step.Name == "" { // the variable itself
 			continue
 		}
-		next := &Branch{Name: symbol.Unescape(nodename.Fold(step.Name)), Typ: naming.CleanType(step.Type), Root: b.Root, Parent: b}
-		next.Path = nodename.Join(b.Path, next.Name)
+		next := &Branch{Name: symbol.Unescape(symbol.FoldPath(step.Name)), Typ: naming.CleanType(step.Type), Root: b.Root, Parent: b}
+		next.Path = symbol.JoinPath(b.Path, next.Name)
 		b.Children = []*Branch{next}
 		b = next
 		t.Branches = append(t.Branches, b)

@@ -6,7 +6,7 @@ import (
 	"log"
 	"os"
 
-	"github.com/leakgate/leakgate/internal/nodename"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -30,7 +30,7 @@ func Print(name func(path string, n *refscan.Node) string) {
 	}{r.Totals, map[string]int64{}}
 	var walk func(string, *refscan.Node)
 	walk = func(path string, n *refscan.Node) {
-		path = nodename.Join(path, n.Name)
+		path = symbol.JoinPath(path, n.Name)
 		if name := name(path, n); name != "" && n.Objects > 0 {
 			out.Held[name] += n.Objects
 		}

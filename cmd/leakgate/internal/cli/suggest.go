@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/editdistance"
+	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
 // nearest returns the name that a mistyped one most likely stands for; "" if none is near.
 func nearest(typed string, names []string) string {
 	best, least := "", max(2, len(typed)/3)+1
 	for _, name := range names {
-		d := editdistance.Of(strings.ToLower(typed), strings.ToLower(name), least)
+		d := textfmt.EditDistance(strings.ToLower(typed), strings.ToLower(name), least)
 		if d < least {
 			best, least = name, d
 		}

@@ -13,7 +13,7 @@ import (
 	"strconv"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
-	"github.com/leakgate/leakgate/internal/filelock"
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // name is the first argument when go test calls this program. No user's command has this name.
@@ -31,14 +31,14 @@ const tempMark = "leakgate-isolate-"
 
 // NewFolder makes a folder for one run of go test. Close removes it.
 func NewFolder() (*Folder, error) {
-	filelock.RemoveUnclaimed(os.TempDir(), tempMark) // of killed processes
+	wholefile.RemoveUnclaimed(os.TempDir(), tempMark) // of killed processes
 	dir, err := os.MkdirTemp("", tempMark)
 	if err != nil {
 		return nil, err
 	}
 	f := &Folder{Dir: dir}
 	if f.claim, err = os.Open(dir); err == nil {
-		filelock.Claim(f.claim, dir)
+		wholefile.Claim(f.claim, dir)
 	}
 	return f, nil
 }

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/envvar"
-	"github.com/leakgate/leakgate/internal/filelock"
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // A run is the run of one test binary.
@@ -311,7 +311,7 @@ func (r *run) slot() (release func()) {
 			if err != nil {
 				return func() {}
 			}
-			locked, err := filelock.Try(f)
+			locked, err := wholefile.TryLock(f)
 			if locked || err != nil {
 				return func() { _ = f.Close() }
 			}

@@ -3,13 +3,13 @@ package page
 import (
 	"slices"
 
-	"github.com/leakgate/leakgate/internal/nodename"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
 
 // hasNative reports whether there are native blocks among nodes.
 func hasNative(nodes []*refscan.Node) bool {
-	return slices.ContainsFunc(nodes, func(n *refscan.Node) bool { return n.Type == nodename.NativeBlock || hasNative(n.Children) })
+	return slices.ContainsFunc(nodes, func(n *refscan.Node) bool { return n.Type == symbol.NativeBlock || hasNative(n.Children) })
 }
 
 // splitNative splits a report in two: one without native blocks, and one with only the paths to
@@ -25,7 +25,7 @@ func splitNative(r *refscan.Report) (rest, native *refscan.Report) {
 // the latter; or, if native is false, all other nodes.
 func filterNative(nodes []*refscan.Node, native bool) (picked []*refscan.Node) {
 	for _, n := range nodes {
-		is := n.Type == nodename.NativeBlock
+		is := n.Type == symbol.NativeBlock
 		c := *n
 		c.Children = filterNative(n.Children, native)
 		switch {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -148,7 +147,7 @@ func ofTypes(r *refscan.Report) *node {
 
 func (n *node) addAll(nodes []*refscan.Node, modules *symbol.Modules) {
 	for _, from := range nodes {
-		name := nodename.Fold(from.Name)
+		name := symbol.FoldPath(from.Name)
 		var c *node
 		if from.Root == nil {
 			c = n.child(name, from.Type)
@@ -160,7 +159,7 @@ func (n *node) addAll(nodes []*refscan.Node, modules *symbol.Modules) {
 		c.objects, c.bytes, c.elems = c.objects+from.Objects, c.bytes+from.Bytes, c.elems+from.Elems
 		c.freed, c.freedObj = c.freed+from.RetainedBytes, c.freedObj+from.RetainedObjects
 		if from.Recursion != "" {
-			c.recursion = nodename.Fold(from.Recursion)
+			c.recursion = symbol.FoldPath(from.Recursion)
 		}
 		if from.Ended > 0 {
 			c.ended = fmt.Sprintf("%d of its objects: %s", from.Ended, from.EndedState)

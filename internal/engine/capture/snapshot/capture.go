@@ -33,8 +33,8 @@ type Config struct {
 	Scans   context.Context                         // its deadline bounds all scans; nil: nothing does
 }
 
-// ScansWithin is the option of captures whose scans end with an error when the deadline of a context
-// has passed.
+// ScansWithin is the option of captures whose scans end with an error when the deadline of a
+// context has passed.
 type ScansWithin struct{ Context context.Context }
 
 // Configure sets the option.
@@ -87,8 +87,8 @@ var captures sync.Mutex
 // anchor is a variable whose address tells how far a position-independent program was relocated.
 var anchor byte
 
-// maxFreezes bounds how often Capture tries again when it finds that a garbage collection was under
-// way.
+// maxFreezes bounds how often Capture tries again when it finds that a garbage collection was
+// under way.
 const maxFreezes = 5
 
 // Capture takes a snapshot; see refscan.Capture. If it cannot, the error is an *Unavailable.
@@ -240,8 +240,8 @@ func (s *Snapshot) placeImage(f forecast) error {
 	return err
 }
 
-// placeForked is placeImage for a process that is frozen. A copy in place is complete already: only
-// the scan still needs memory.
+// placeForked is placeImage for a process that is frozen. A copy in place is complete already:
+// only the scan still needs memory.
 func (s *Snapshot) placeForked() error {
 	f, was := heapNeeds(s.model), s.onDisk
 	if s.inPlace {
@@ -302,8 +302,8 @@ var index struct {
 	x *debuginfo.Index
 }
 
-// OpenIndex opens the program's debug information once. It does not keep failures: a later call may
-// find a toolchain or a cache that was missing.
+// OpenIndex opens the program's debug information once. It does not keep failures: a later call
+// may find a toolchain or a cache that was missing.
 func OpenIndex(ctx context.Context, logf func(string, ...any)) (*debuginfo.Index, error) {
 	index.Lock()
 	defer index.Unlock()
@@ -338,8 +338,8 @@ func forgetIndex() {
 	index.x = nil
 }
 
-// LoadBias returns the difference between the address of this program's code and data in memory and
-// their address in the debug information.
+// LoadBias returns the difference between the address of this program's code and data in memory
+// and their address in the debug information.
 func LoadBias(x *debuginfo.Index) (uint64, error) {
 	const name = "github.com/leakgate/leakgate/internal/engine/capture/snapshot.anchor"
 	g, ok := x.GlobalByName(name)
@@ -388,8 +388,8 @@ func collectingError(err error) error {
 	}
 }
 
-// Turn waits until no goroutine freezes or watches the process, and takes the turn. The caller ends
-// its turn by calling the result.
+// Turn waits until no goroutine freezes or watches the process, and takes the turn. The caller
+// ends its turn by calling the result.
 func Turn() func() {
 	captures.Lock()
 	return captures.Unlock

@@ -7,7 +7,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/heap/typing"
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
-	"github.com/leakgate/leakgate/internal/nodename"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // A Gate says what a node may be charged with.
@@ -122,7 +122,7 @@ func (a *attributor) beginsPart(n *Node, label string) bool {
 		return false
 	}
 	a.setGate(n)
-	return n.gate == GateOpen && label != "" && a.options.Part.Gate(nodename.Join(a.paths.Of(n), nodename.Fold(label)), n.Top().Root) == GateWithin
+	return n.gate == GateOpen && label != "" && a.options.Part.Gate(symbol.JoinPath(a.paths.Of(n), symbol.FoldPath(label)), n.Top().Root) == GateWithin
 }
 
 // claimLate claims what left-out nodes refer to.
@@ -147,5 +147,5 @@ func (a *attributor) claimLate() {
 
 // opens reports whether a root's own gate is open, or within the part.
 func (a *attributor) opens(r *root.Root) bool {
-	return a.options.Part == nil || a.options.Part.Gate(nodename.Fold(r.Name), r) != GateClosed
+	return a.options.Part == nil || a.options.Part.Gate(symbol.FoldPath(r.Name), r) != GateClosed
 }

@@ -1,6 +1,6 @@
 package attribute
 
-import "github.com/leakgate/leakgate/internal/nodename"
+import "github.com/leakgate/leakgate/internal/symbol"
 
 // Paths caches the paths of nodes in a folded report.
 type Paths map[*Node]string
@@ -9,9 +9,9 @@ type Paths map[*Node]string
 func (p Paths) Of(n *Node) string {
 	path, ok := p[n]
 	if !ok {
-		path = nodename.Fold(n.Name)
+		path = symbol.FoldPath(n.Name)
 		if n.Parent() != nil {
-			path = nodename.Join(p.Of(n.Parent()), path)
+			path = symbol.JoinPath(p.Of(n.Parent()), path)
 		}
 		p[n] = path
 	}

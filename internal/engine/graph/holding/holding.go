@@ -18,7 +18,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/graph/root"
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
-	"github.com/leakgate/leakgate/internal/nodename"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // A Heap answers queries on what roots hold. It is not safe for concurrent use.
@@ -98,7 +98,7 @@ func (x *Heap) begin(q Query) start {
 	var from start
 	leadsOn := false
 	for _, r := range x.roots {
-		switch q(nodename.Fold(r.Name), &r.Root) {
+		switch q(symbol.FoldPath(r.Name), &r.Root) {
 		case attribute.GateWithin:
 			if len(r.Edges) > 0 {
 				from.roots = append(from.roots, r)

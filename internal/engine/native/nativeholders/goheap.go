@@ -6,7 +6,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/heap/typing"
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
@@ -135,7 +134,7 @@ func (g *goHeap) object(n *attribute.Node, ty typing.Typing, obj uint32, mem []b
 		w := heaptype.Walker{Types: g.heap.Types}
 		w.Emit = func(e heaptype.Edge) {
 			if e.Ref < heaptype.RefEntry {
-				g.refer(e.To, func() int32 { return g.name(n, nodename.Fold(heaptype.LabelOf(t, ty.Layout, e.Ref))) })
+				g.refer(e.To, func() int32 { return g.name(n, symbol.FoldPath(heaptype.LabelOf(t, ty.Layout, e.Ref))) })
 			}
 		}
 		g.heap.References(&w, obj)

@@ -4,7 +4,7 @@ import (
 	"reflect"
 
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
-	"github.com/leakgate/leakgate/internal/nodename"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // maxNesting bounds how deep values are nested, as in package heaptype.
@@ -70,5 +70,5 @@ func join(path, label string) string {
 	if label == "" {
 		return path
 	}
-	return nodename.Join(path, label)
+	return symbol.JoinPath(path, label)
 }

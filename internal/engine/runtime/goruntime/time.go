@@ -12,8 +12,8 @@ func (t *TimeUp) Error() string { return "the scan had not ended: " + t.Err.Erro
 
 func (t *TimeUp) Unwrap() error { return t.Err }
 
-// InTime panics with a *TimeUp if the deadline for scans of the model has passed. Scans call it from
-// their own goroutine every some thousand objects.
+// InTime panics with a *TimeUp if the deadline for scans of the model has passed. Scans call it
+// from their own goroutine every some thousand objects.
 func (m *Model) InTime() {
 	if m.Context == nil {
 		return

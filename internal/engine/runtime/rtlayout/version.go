@@ -3,7 +3,7 @@ package rtlayout
 import (
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/goversion"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // Semantics holds the differences between Go versions in meaning, not in layout.
@@ -54,7 +54,7 @@ func CheckVersion(version string) error {
 // SemanticsOf returns the Semantics of a Go version, given as runtime.Version has it, or a
 // *VersionError if programs of that version cannot be read.
 func SemanticsOf(version string) (Semantics, error) {
-	minor, ok := goversion.Minor(version)
+	minor, ok := symbol.GoMinor(version)
 	if !ok {
 		return Semantics{}, &VersionError{Version: version}
 	}

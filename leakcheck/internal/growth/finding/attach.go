@@ -7,7 +7,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
-	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
@@ -112,7 +111,7 @@ func (f *Finder) handles() (found, ignored []*tree.Branch) {
 	if len(f.Req.Ignores) == 0 {
 		return found, nil
 	}
-	for _, b := range of(heldop.Named(f.Last().Eval.Everything).Growth(heldop.Named(f.First().Eval.Everything))) {
+	for _, b := range of(tree.NameHeldOps(f.Last().Eval.Everything).Growth(tree.NameHeldOps(f.First().Eval.Everything))) {
 		if !slices.ContainsFunc(found, func(f *tree.Branch) bool { return f.GrowthKey() == b.GrowthKey() }) {
 			ignored = append(ignored, b)
 		}

@@ -5,7 +5,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
-	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
@@ -74,7 +73,7 @@ func (l *Leak) rank(env *environ.Environment) int {
 	}
 	root := l.Heads[0].Line()[0]
 	switch {
-	case tree.IsTestFrame(root.Root) || heldop.IsRoot(root):
+	case tree.IsTestFrame(root.Root) || tree.IsHeldOp(root):
 		if root.Root.Package == "testing" && l.Total.Objects == 0 {
 			return 2 // a list of the objects that a function of t.Cleanup has to release
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/stackdump"
+	"github.com/leakgate/leakgate/internal/realtime"
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
@@ -18,7 +18,7 @@ const TooMany = "their stack traces are more than 64 MiB of text"
 // stops. Unlike a scan, it sees goroutines that refer to nothing. It returns nil if the traces are
 // too long.
 func CountAll(isProgram func(pkg string) bool) map[Origin]Goroutines {
-	text := stackdump.All()
+	text := realtime.AllStacks()
 	if text == "" {
 		return nil
 	}

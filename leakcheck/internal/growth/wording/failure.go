@@ -7,7 +7,6 @@ import (
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
-	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
@@ -144,7 +143,7 @@ func comesWith(l *finding.Leak) []string {
 func (w *Wording) growthHeldBy(b *tree.Branch, l *finding.Leak) []string {
 	root := b.Line()[0]
 	switch {
-	case heldop.IsRoot(root):
+	case tree.IsHeldOp(root):
 		return []string{"held by what op itself refers to: a variable that it captures, or its receiver"}
 	case root.Root.Caller && !message.IsContextVariable(root):
 		lines := message.HeldBy(b, w.Env)

@@ -10,7 +10,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
-	"github.com/leakgate/leakgate/leakcheck/internal/heldop"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
@@ -99,7 +98,7 @@ func holderAt(b *tree.Branch) *verdict.Holder {
 	root := line[0]
 	h := &verdict.Holder{
 		Kind: string(root.Root.Kind), Root: root.Name, Package: root.Root.Package, Type: root.Typ,
-		Test:      tree.IsTestFrame(root.Root) || heldop.IsRoot(root),
+		Test:      tree.IsTestFrame(root.Root) || tree.IsHeldOp(root),
 		CreatedBy: symbol.Unescape(root.Root.CreatedBy), CreatedAt: root.Root.CreatedAt,
 		Goroutines: root.Root.Goroutines,
 	}

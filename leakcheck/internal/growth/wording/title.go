@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/nodename"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
@@ -51,7 +50,7 @@ func path(l *finding.Leak) string {
 	case head.IsEntries(), l.CountsTimers():
 		path = head.Parent.Path
 	case head.Parent == nil && head.Recursion != "" && l.Measure == history.InObjects:
-		path = nodename.Join(path, head.Recursion) // growing objects hang on others of their type
+		path = symbol.JoinPath(path, head.Recursion) // growing objects hang on others of their type
 	}
 	return textfmt.Abridge(path, message.MaxNameShown)
 }

@@ -2,7 +2,7 @@
 package wording
 
 import (
-	"github.com/leakgate/leakgate/internal/nativestack"
+	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
@@ -25,6 +25,6 @@ type Wording struct {
 // NativeCalls lists the calls that allocate the growing native memory.
 type NativeCalls struct {
 	Calls   int64 // of op in each of the two batches that were recorded
-	Answer  *nativestack.Answer
+	Answer  *verdict.NativeAnswer
 	Unknown string // why there is no answer, else ""
 }

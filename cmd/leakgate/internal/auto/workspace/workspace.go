@@ -15,7 +15,7 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/source"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
-	"github.com/leakgate/leakgate/internal/filelock"
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // A Workspace is the temporary folder of a run.
@@ -42,14 +42,14 @@ func Open(cfg Config) (*Workspace, error) {
 	}
 	// The folder is not below the user's, and without links: the go command compares folders by
 	// name.
-	filelock.RemoveUnclaimed(os.TempDir(), tempMark) // of killed processes
+	wholefile.RemoveUnclaimed(os.TempDir(), tempMark) // of killed processes
 	dir, err := os.MkdirTemp("", tempMark)
 	if err != nil {
 		return nil, err
 	}
 	w := &Workspace{Dir: dir, Modules: make(map[string]string)}
 	if w.claim, err = os.Open(dir); err == nil {
-		filelock.Claim(w.claim, dir)
+		wholefile.Claim(w.claim, dir)
 	}
 	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
 		w.Dir = resolved

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/leakgate/leakgate/internal/functable"
+	"github.com/leakgate/leakgate/internal/pprofwire"
 	"github.com/leakgate/leakgate/stackprof"
 )
 
@@ -17,7 +17,7 @@ func topFunctions(p *profile.Profile) ([]stackprof.Function, error) {
 	if total < 0 || goroutines < 0 {
 		return nil, fmt.Errorf("stackfile: this is no stack profile: it has no sample types %s and %s", stackprof.Total, stackprof.Goroutines)
 	}
-	var t functable.Table
+	var t pprofwire.FunctionTable
 	for _, s := range p.Sample {
 		var names []string
 		for _, l := range s.Location {

@@ -7,14 +7,14 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/heapfile"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/dump"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/symbolize"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
-	"github.com/leakgate/leakgate/internal/functable"
+	"github.com/leakgate/leakgate/internal/pprofwire"
 )
 
 // show prints where names come from, and the functions that hold most.
-func show(w io.Writer, f *heapfile.File, r *symbolize.Result, most int) error {
+func show(w io.Writer, f *dump.HeapProfile, r *symbolize.Result, most int) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s profile: %d of %d addresses have names\n\n", f.Format, r.Named, r.Addresses)
 	fmt.Fprintf(&b, "%6s %6s  %s\n", "named", "of", "mapping")
@@ -39,7 +39,7 @@ func writeTop(b *bytes.Buffer, p *profile.Profile, most int) {
 	}
 	p = p.Copy()
 	p.RemoveUninteresting()
-	var t functable.Table
+	var t pprofwire.FunctionTable
 	for _, s := range p.Sample {
 		var names []string
 		for _, l := range s.Location {

@@ -10,11 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/coredump"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/heapfile"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/jit"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/memorymap"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/perfmap"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/dump"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/symbolize"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
 )
@@ -90,12 +86,12 @@ func Run(c *cli.Context, args []string) int {
 }
 
 // symbolize reads all files and names what it can. It prints oddities to standard error, as notes.
-func (o *Options) symbolize(c *cli.Context) (*heapfile.File, *symbolize.Result, error) {
+func (o *Options) symbolize(c *cli.Context) (*dump.HeapProfile, *symbolize.Result, error) {
 	data, err := cli.ReadFile(o.source)
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := heapfile.Parse(data)
+	f, err := dump.ParseHeapProfile(data)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", o.source, err)
 	}
@@ -114,19 +110,19 @@ func (o *Options) symbolize(c *cli.Context) (*heapfile.File, *symbolize.Result, 
 }
 
 // sources reads the files that the flags name.
-func (o *Options) sources(f *heapfile.File) (*symbolize.Sources, []string, error) {
+func (o *Options) sources(f *dump.HeapProfile) (*symbolize.Sources, []string, error) {
 	s := &symbolize.Sources{Root: o.root}
 	if o.debug != "" {
 		s.DebugDirs = filepath.SplitList(o.debug)
 	}
 	// In pprof's format each location has its mapping.
-	if f.Format != heapfile.Pprof {
+	if f.Format != dump.Pprof {
 		s.Maps = f.Maps
 	}
 	if o.maps != "" {
 		data, err := cli.ReadFile(o.maps)
 		if err == nil {
-			s.Maps, err = memorymap.Parse(data)
+			s.Maps, err = dump.ParseMaps(data)
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("-maps %s: %w", o.maps, err)
@@ -137,7 +133,7 @@ func (o *Options) sources(f *heapfile.File) (*symbolize.Sources, []string, error
 		data, err := cli.ReadFile(o.perfMap)
 		broken := 0
 		if err == nil {
-			s.PerfMap, broken, err = perfmap.Parse(data)
+			s.PerfMap, broken, err = symbolize.ParsePerfMap(data)
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("-perf-map %s: %w", o.perfMap, err)
@@ -157,19 +153,19 @@ func (o *Options) sources(f *heapfile.File) (*symbolize.Sources, []string, error
 }
 
 // generated reads the symbols of generated code from -jit: a folder or a core file.
-func (o *Options) generated(s *symbolize.Sources, ofProfile []*memorymap.Mapping) (notes []string, err error) {
+func (o *Options) generated(s *symbolize.Sources, ofProfile []*dump.Mapping) (notes []string, err error) {
 	info, err := os.Stat(o.jit)
 	switch {
 	case err != nil:
 		return nil, err
 	case info.IsDir():
-		code, err := jit.ReadDir(o.jit)
+		code, err := symbolize.ReadGenerated(o.jit)
 		if err != nil {
 			return nil, err
 		}
 		s.Generated = append(s.Generated, code)
 		notes = code.Notes
-	case coredump.Is(o.jit):
+	case dump.IsCore(o.jit):
 		if notes, err = symbolize.ReadCore(o.jit, s, ofProfile); err != nil {
 			return nil, err
 		}
@@ -183,7 +179,7 @@ func (o *Options) generated(s *symbolize.Sources, ofProfile []*memorymap.Mapping
 }
 
 // write writes -o and -html, each whole or not at all.
-func (o *Options) write(f *heapfile.File) error {
+func (o *Options) write(f *dump.HeapProfile) error {
 	if o.output != "" {
 		var b bytes.Buffer
 		if err := f.Profile.Write(&b); err != nil {

@@ -16,20 +16,18 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/heapfile"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/memorymap"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/perfmap"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/dump"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/symbolize"
 	"github.com/leakgate/leakgate/internal/engine/native/nativecalls"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
-	"github.com/leakgate/leakgate/internal/nativestack"
 	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // Asked reports whether a test started this process; args are the arguments after its name.
-func Asked(args []string) bool { return len(args) == 4 && args[0] == nativestack.Flag }
+func Asked(args []string) bool { return len(args) == 4 && args[0] == verdict.NativeFlag }
 
 // debugDirs are the folders with separate debug files.
 var debugDirs = []string{"/usr/lib/debug"}
@@ -43,7 +41,7 @@ func Main(args []string) int {
 		fmt.Fprintln(os.Stderr, "it is called by tests only")
 		return 2
 	}
-	s := &session{pid: pid, calls: int64(calls), due: due, memory: os.NewFile(nativestack.MemoryFD, "memory"), moments: os.Stdin, ready: os.NewFile(nativestack.ReadyFD, "ready")}
+	s := &session{pid: pid, calls: int64(calls), due: due, memory: os.NewFile(verdict.NativeMemoryFD, "memory"), moments: os.Stdin, ready: os.NewFile(verdict.NativeReadyFD, "ready")}
 	if err := s.run(os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
@@ -112,7 +110,7 @@ func (s *session) run(out io.Writer) error {
 		return err
 	}
 	if withoutGo != nil {
-		a.Lines = append(a.Lines, nativestack.Line{Text: "the Go code that called C is not known: " + withoutGo.Error()})
+		a.Lines = append(a.Lines, verdict.NativeLine{Text: "the Go code that called C is not known: " + withoutGo.Error()})
 	}
 	_, err = a.WriteTo(out)
 	return err
@@ -127,11 +125,11 @@ func program(pid int, maps []byte) (*debuginfo.Index, uint64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	all, err := memorymap.Parse(maps)
+	all, err := dump.ParseMaps(maps)
 	if err != nil {
 		return nil, 0, err
 	}
-	i := slices.IndexFunc(all, func(m *memorymap.Mapping) bool { return m.File == file })
+	i := slices.IndexFunc(all, func(m *dump.Mapping) bool { return m.File == file })
 	x, err := objfile.Open(file, objfile.ReadELF)
 	if err != nil {
 		return nil, 0, err
@@ -146,8 +144,8 @@ func program(pid int, maps []byte) (*debuginfo.Index, uint64, error) {
 
 // answer names the calls of a record, and makes profiles of them. memory is the process's memory;
 // where it cannot be read, generated code has no names.
-func answer(r *record, memory io.ReaderAt) (*nativestack.Answer, error) {
-	maps, err := memorymap.Parse([]byte(r.Maps))
+func answer(r *record, memory io.ReaderAt) (*verdict.NativeAnswer, error) {
+	maps, err := dump.ParseMaps([]byte(r.Maps))
 	if err != nil {
 		return nil, fmt.Errorf("the memory map: %w", err)
 	}
@@ -155,12 +153,12 @@ func answer(r *record, memory io.ReaderAt) (*nativestack.Answer, error) {
 	s := &symbolize.Sources{Maps: maps, DebugDirs: debugDirs}
 	symbolize.ReadMemory(func(addr, n uint64) ([]byte, error) { return readAt(memory, addr, n) }, binary.NativeEndian, s)
 	if text, err := wholefile.Read(fmt.Sprintf("/tmp/perf-%d.map", r.PID), wholefile.Most); err == nil {
-		s.PerfMap, _, _ = perfmap.Parse(text)
+		s.PerfMap, _, _ = symbolize.ParsePerfMap(text)
 	}
-	if _, err := symbolize.Apply(&heapfile.File{Profile: p.Profile, Maps: maps}, s); err != nil {
+	if _, err := symbolize.Apply(&dump.HeapProfile{Profile: p.Profile, Maps: maps}, s); err != nil {
 		return nil, err
 	}
-	a := &nativestack.Answer{Lines: textOf(p.calls(r), r.Due)}
+	a := &verdict.NativeAnswer{Lines: textOf(p.calls(r), r.Due)}
 	if a.Base, err = p.encodeMoment(r, func(s *stack) amount { return s.Base }); err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leakgate/leakgate/internal/nativestack"
+	"github.com/leakgate/leakgate/internal/verdict"
 )
 
 const source = `
@@ -78,7 +78,7 @@ type noMemory struct{}
 
 func (noMemory) ReadAt([]byte, int64) (int, error) { return 0, errors.New("there is none") }
 
-func answerTo(t *testing.T, r *record) *nativestack.Answer {
+func answerTo(t *testing.T, r *record) *verdict.NativeAnswer {
 	t.Helper()
 	a, err := answer(r, noMemory{})
 	require.NoError(t, err)
@@ -151,5 +151,5 @@ func TestGeneratedCode(t *testing.T) {
 		PID: pid, Maps: "500000-501000 rwxp 00000000 00:00 0\n", Calls: 1,
 		Stacks: []stack{{Function: "malloc", C: []uint64{0x500011}, Last: amount{Blocks: 1, Bytes: 8}}},
 	})
-	require.Equal(t, []nativestack.Line{{Text: "   +1.00 block/op (+8 B/op): malloc <- JS:*leak"}}, a.Lines)
+	require.Equal(t, []verdict.NativeLine{{Text: "   +1.00 block/op (+8 B/op): malloc <- JS:*leak"}}, a.Lines)
 }

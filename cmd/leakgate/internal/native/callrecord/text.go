@@ -7,9 +7,9 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/nativestack"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/internal/verdict"
 )
 
 // A call is a call stack whose native memory grows, with its growth per call of the operation.
@@ -78,13 +78,13 @@ func withoutGlue(frames []frame) []frame {
 // bytes first. Calls by the same Go code form a group: each call has a line with the C functions
 // that only it has, and the functions that the group shares follow. A last line says if much fewer
 // blocks were recorded than are due in a hundred calls of op.
-func textOf(calls []call, due int) (lines []nativestack.Line) {
+func textOf(calls []call, due int) (lines []verdict.NativeLine) {
 	for _, mapping := range []bool{false, true} {
 		of := slices.DeleteFunc(slices.Clone(calls), func(c call) bool { return c.mapping != mapping })
 		begin := len(lines)
 		for i, g := range groupCalls(of) {
 			if i == maxGroups {
-				lines = append(lines, nativestack.Line{Text: "   … and by other Go code: the profile has all"})
+				lines = append(lines, verdict.NativeLine{Text: "   … and by other Go code: the profile has all"})
 				break
 			}
 			lines = append(lines, g.lines()...)
@@ -101,7 +101,7 @@ func textOf(calls []call, due int) (lines []nativestack.Line) {
 	}
 	const most = 0.75
 	if blocks < most*float64(due) {
-		lines = append(lines, nativestack.Line{Text: fmt.Sprintf("%.0f of %d blocks in a hundred calls were recorded: what allocates the rest does not call malloc by its name, or did not do so now", blocks, due)})
+		lines = append(lines, verdict.NativeLine{Text: fmt.Sprintf("%.0f of %d blocks in a hundred calls were recorded: what allocates the rest does not call malloc by its name, or did not do so now", blocks, due)})
 	}
 	return lines
 }
@@ -139,8 +139,8 @@ func groupCalls(calls []call) []*group {
 
 // lines returns a line for each call, with the C functions that only this call has, then the code
 // that all calls have in common, down to the operation that the test repeats.
-func (g *group) lines() (lines []nativestack.Line) {
-	add := func(text string) { lines = append(lines, nativestack.Line{Text: text}) }
+func (g *group) lines() (lines []verdict.NativeLine) {
+	add := func(text string) { lines = append(lines, verdict.NativeLine{Text: text}) }
 	inner, outer := g.shared()
 	first := &g.calls[0]
 	alike := inner > 0 && len(g.calls) > 1
@@ -203,15 +203,15 @@ func namesOf(frames []frame) (names []string) {
 
 // framesText returns a line for each function. Where there are more functions than head and tail
 // together, it leaves out the middle.
-func framesText(frames []frame, head, tail int) (lines []nativestack.Line) {
+func framesText(frames []frame, head, tail int) (lines []verdict.NativeLine) {
 	const indent = "      "
 	over := len(frames) - head - tail
 	for i, name := range namesOf(frames) {
 		switch f := frames[i]; {
 		case over <= 1 || i < head || i >= head+over: // "… 1 more" would save no line
-			lines = append(lines, nativestack.Line{Text: indent + name, At: f.at()})
+			lines = append(lines, verdict.NativeLine{Text: indent + name, At: f.at()})
 		case i == head:
-			lines = append(lines, nativestack.Line{Text: fmt.Sprintf("%s… %d more", indent, over)})
+			lines = append(lines, verdict.NativeLine{Text: fmt.Sprintf("%s… %d more", indent, over)})
 		}
 	}
 	return lines

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leakgate/leakgate/internal/nativestack"
+	"github.com/leakgate/leakgate/internal/verdict"
 )
 
 func frames(names string) (all []frame) {
@@ -95,6 +95,6 @@ func TestCalls(t *testing.T) {
 		{Function: "mmap", C: []uint64{pc}, Last: amount{Blocks: 10, Bytes: 40960}},
 	}})
 	require.Len(t, a.Lines, 2)
-	require.Equal(t, nativestack.Line{Text: "   +2.00 blocks/op (+20 B/op): malloc <- start"}, a.Lines[0])
-	require.Equal(t, nativestack.Line{Mapping: true, Text: "   +1.00 mapping/op (+4.0 KiB/op): mmap <- start"}, a.Lines[1])
+	require.Equal(t, verdict.NativeLine{Text: "   +2.00 blocks/op (+20 B/op): malloc <- start"}, a.Lines[0])
+	require.Equal(t, verdict.NativeLine{Mapping: true, Text: "   +1.00 mapping/op (+4.0 KiB/op): mmap <- start"}, a.Lines[1])
 }

@@ -7,17 +7,14 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/coredump"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/elfsym"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/jit"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/memorymap"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/dump"
 )
 
 // ReadCore reads, from a core file of the process, the generated code that libraries registered,
 // into s.Generated, and the build IDs of files, into the memory map. This is s.Maps, or else the
 // profile's, or else that of the core itself. It is an error if the core is of another process.
-func ReadCore(path string, s *Sources, ofProfile []*memorymap.Mapping) (notes []string, err error) {
-	core, err := coredump.Open(path)
+func ReadCore(path string, s *Sources, ofProfile []*dump.Mapping) (notes []string, err error) {
+	core, err := dump.OpenCore(path)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +23,7 @@ func ReadCore(path string, s *Sources, ofProfile []*memorymap.Mapping) (notes []
 	if maps == nil {
 		maps = ofProfile
 	}
-	if !slices.ContainsFunc(maps, (*memorymap.Mapping).IsFile) {
+	if !slices.ContainsFunc(maps, (*dump.Mapping).IsFile) {
 		maps = core.Maps()
 		s.Maps = maps
 	} else if err := sameProcess(maps, core.Maps()); err != nil {
@@ -41,7 +38,7 @@ func ReadMemory(read func(addr, n uint64) ([]byte, error), order binary.ByteOrde
 	readRegistered(read, order, s.Maps, s)
 }
 
-func readRegistered(read func(addr, n uint64) ([]byte, error), order binary.ByteOrder, maps []*memorymap.Mapping, s *Sources) (notes []string) {
+func readRegistered(read func(addr, n uint64) ([]byte, error), order binary.ByteOrder, maps []*dump.Mapping, s *Sources) (notes []string) {
 	lists := 0
 	for _, m := range firstOfFiles(maps) {
 		address, err := descriptorIn(m, s)
@@ -52,7 +49,7 @@ func readRegistered(read func(addr, n uint64) ([]byte, error), order binary.Byte
 			continue
 		}
 		lists++
-		objects, err := jit.Registered(read, order, address)
+		objects, err := registeredObjects(read, order, address)
 		if err != nil {
 			notes = append(notes, fmt.Sprintf("of %s: %v", m.File, err))
 		}
@@ -60,25 +57,25 @@ func readRegistered(read func(addr, n uint64) ([]byte, error), order binary.Byte
 		for i := range names {
 			names[i] = fmt.Sprintf("object %d of %s", i+1, filepath.Base(m.File))
 		}
-		code := jit.New(objects, names)
+		code := newGenerated(objects, names)
 		notes = append(notes, code.Notes...)
 		s.Generated = append(s.Generated, code)
 	}
 	if lists == 0 {
-		notes = append(notes, "no file of the process has the symbol "+jit.DescriptorName+", so it registered no generated code for debuggers, or is stripped")
+		notes = append(notes, "no file of the process has the symbol "+descriptorName+", so it registered no generated code for debuggers, or is stripped")
 	}
 	return notes
 }
 
 // sameProcess compares the addresses of the mapped files, which differ from process to process, and
 // copies the build IDs of the core into maps.
-func sameProcess(maps, ofCore []*memorymap.Mapping) error {
+func sameProcess(maps, ofCore []*dump.Mapping) error {
 	same := 0
 	for _, m := range maps {
 		if !m.IsFile() {
 			continue
 		}
-		if o := memorymap.Find(ofCore, m.Start); o != nil && o.File == m.File {
+		if o := dump.FindMapping(ofCore, m.Start); o != nil && o.File == m.File {
 			same++
 			if m.BuildID == "" {
 				m.BuildID = o.BuildID
@@ -92,34 +89,34 @@ func sameProcess(maps, ofCore []*memorymap.Mapping) error {
 }
 
 // firstOfFiles returns the first executable mapping of each file that has one.
-func firstOfFiles(maps []*memorymap.Mapping) []*memorymap.Mapping {
-	var out []*memorymap.Mapping
+func firstOfFiles(maps []*dump.Mapping) []*dump.Mapping {
+	var out []*dump.Mapping
 	for _, m := range maps {
 		if !m.IsFile() {
 			continue
 		}
-		i := slices.IndexFunc(out, func(o *memorymap.Mapping) bool { return o.File == m.File })
+		i := slices.IndexFunc(out, func(o *dump.Mapping) bool { return o.File == m.File })
 		if i < 0 {
 			out = append(out, m)
 		} else if m.Executable && !out[i].Executable {
 			out[i] = m
 		}
 	}
-	return slices.DeleteFunc(out, func(m *memorymap.Mapping) bool { return !m.Executable })
+	return slices.DeleteFunc(out, func(m *dump.Mapping) bool { return !m.Executable })
 }
 
 // descriptorIn returns the address, in the process, of a file's list of generated code; 0 if the
 // file has none.
-func descriptorIn(m *memorymap.Mapping, s *Sources) (uint64, error) {
+func descriptorIn(m *dump.Mapping, s *Sources) (uint64, error) {
 	if m.Deleted && m.BuildID == "" {
 		return 0, errRemoved
 	}
-	f, err := elfsym.Open(filepath.Join(s.Root, m.File), m.BuildID, s.DebugDirs)
+	f, err := openELF(filepath.Join(s.Root, m.File), m.BuildID, s.DebugDirs)
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
-	value := f.SymbolAddress(jit.DescriptorName)
+	value := f.SymbolAddress(descriptorName)
 	if value == 0 {
 		return 0, nil
 	}

@@ -1,4 +1,7 @@
 // Package symbolize gives the addresses in a profile of native memory the names of their functions.
+// Programs and libraries have names in their symbols, whose sizes bound the functions, and in the
+// DWARF of the file or its separate debug file. Generated code has them in the ELF objects that the
+// program registered for debuggers, or in the map that it left for Linux's perf.
 package symbolize
 
 import (
@@ -11,21 +14,17 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/elfsym"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/heapfile"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/jit"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/memorymap"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/rangetable"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/dump"
 )
 
 // Sources are the sources of names, beside the mapped files.
 type Sources struct {
 	// Maps is the process's memory map, sorted; nil for that of the profile.
-	Maps      []*memorymap.Mapping
-	Generated []*jit.Code               // nil or empty: none was given
-	PerfMap   *rangetable.Table[string] // nil: none was given
-	Root      string                    // folder below which the mapped files lie, "" for /
-	DebugDirs []string                  // with separate debug files
+	Maps      []*dump.Mapping
+	Generated []*Generated        // nil or empty: none was given
+	PerfMap   *rangeTable[string] // nil: none was given
+	Root      string              // folder below which the mapped files lie, "" for /
+	DebugDirs []string            // with separate debug files
 }
 
 // A Module is a part of the result: about the addresses in one file, in one other mapping, or in no
@@ -47,10 +46,10 @@ type Result struct {
 
 // Apply names the addresses of a profile that have no name yet, in place. An address without a
 // symbol is named by its place in its mapping. No mappings are merged.
-func Apply(f *heapfile.File, s *Sources) (*Result, error) {
+func Apply(f *dump.HeapProfile, s *Sources) (*Result, error) {
 	a := &applier{
 		sources: s, profile: f.Profile, maps: f.Maps, files: make(map[string]*file), modules: make(map[string]*Module),
-		mappings: make(map[*memorymap.Mapping]*profile.Mapping), functions: make(map[profile.Function]*profile.Function),
+		mappings: make(map[*dump.Mapping]*profile.Mapping), functions: make(map[profile.Function]*profile.Function),
 	}
 	defer a.close()
 	a.chooseMaps(f)
@@ -71,54 +70,54 @@ func Apply(f *heapfile.File, s *Sources) (*Result, error) {
 type applier struct {
 	sources   *Sources
 	profile   *profile.Profile
-	maps      []*memorymap.Mapping // sorted
-	mappingOf map[*profile.Mapping]*memorymap.Mapping
+	maps      []*dump.Mapping // sorted
+	mappingOf map[*profile.Mapping]*dump.Mapping
 	files     map[string]*file
 	modules   map[string]*Module
-	mappings  map[*memorymap.Mapping]*profile.Mapping
+	mappings  map[*dump.Mapping]*profile.Mapping
 	functions map[profile.Function]*profile.Function
 	result    Result
 }
 
 // A file is a mapped file, opened once, or the error of opening it.
 type file struct {
-	*elfsym.File
+	elf *elfFile
 	err error
 }
 
 func (a *applier) close() {
 	for _, f := range a.files {
-		if f.File != nil {
-			f.Close()
+		if f.elf != nil {
+			f.elf.Close()
 		}
 	}
 }
 
 // chooseMaps chooses the memory map: that of the sources, or else the profile's, whose locations
 // refer to their mappings.
-func (a *applier) chooseMaps(f *heapfile.File) {
+func (a *applier) chooseMaps(f *dump.HeapProfile) {
 	if a.sources.Maps != nil {
 		a.maps = a.sources.Maps
 		return
 	}
-	a.mappingOf = make(map[*profile.Mapping]*memorymap.Mapping)
+	a.mappingOf = make(map[*profile.Mapping]*dump.Mapping)
 	a.maps = slices.Clone(f.Maps)
 	for i, m := range f.Profile.Mapping {
 		a.mappingOf[m] = f.Maps[i]
 		if m.File == "" && m.Start == 0 { // stands for all memory in a profile without a map
-			a.maps = slices.DeleteFunc(a.maps, func(o *memorymap.Mapping) bool { return o == f.Maps[i] })
+			a.maps = slices.DeleteFunc(a.maps, func(o *dump.Mapping) bool { return o == f.Maps[i] })
 			a.mappingOf[m] = nil
 		}
 	}
-	memorymap.Sort(a.maps)
+	dump.SortMaps(a.maps)
 }
 
 // mapping returns the mapping that a location lies in, nil if it is unknown.
-func (a *applier) mapping(l *profile.Location) *memorymap.Mapping {
+func (a *applier) mapping(l *profile.Location) *dump.Mapping {
 	if m := a.mappingOf[l.Mapping]; m != nil {
 		return m
 	}
-	return memorymap.Find(a.maps, l.Address)
+	return dump.FindMapping(a.maps, l.Address)
 }
 
 // location names one location.
@@ -138,7 +137,7 @@ func (a *applier) location(l *profile.Location) {
 		module.Named++
 		a.result.Named++
 	} else {
-		frames = []elfsym.Frame{{Name: a.place(m, l.Address)}}
+		frames = []frame{{Name: a.place(m, l.Address)}}
 	}
 	for _, f := range frames {
 		l.Line = append(l.Line, profile.Line{Function: a.function(f), Line: int64(f.Line)})
@@ -146,8 +145,8 @@ func (a *applier) location(l *profile.Location) {
 }
 
 // lookUp finds the functions at an address, the innermost first.
-func (a *applier) lookUp(module *Module, m *memorymap.Mapping, addr uint64) []elfsym.Frame {
-	var f *elfsym.File
+func (a *applier) lookUp(module *Module, m *dump.Mapping, addr uint64) []frame {
+	var f *elfFile
 	var bias uint64
 	var err error
 	if m != nil && m.IsFile() {
@@ -166,7 +165,7 @@ func (a *applier) lookUp(module *Module, m *memorymap.Mapping, addr uint64) []el
 	}
 	if a.sources.PerfMap != nil {
 		if name, ok := a.sources.PerfMap.At(addr); ok {
-			return []elfsym.Frame{{Name: elfsym.Demangled(name), SystemName: name}}
+			return []frame{{Name: demangled(name), SystemName: name}}
 		}
 	}
 	return nil
@@ -176,28 +175,28 @@ func (a *applier) lookUp(module *Module, m *memorymap.Mapping, addr uint64) []el
 var errRemoved = errors.New("the file was removed or replaced while the program ran, so what is there now is not what was mapped")
 
 // fileKey distinguishes different files that had the same path.
-func fileKey(m *memorymap.Mapping) string { return m.File + "\x00" + m.BuildID }
+func fileKey(m *dump.Mapping) string { return m.File + "\x00" + m.BuildID }
 
 // open opens the file of a mapping, and returns the bias to subtract from addresses in the mapping.
-func (a *applier) open(m *memorymap.Mapping) (*elfsym.File, uint64, error) {
+func (a *applier) open(m *dump.Mapping) (*elfFile, uint64, error) {
 	if m.Deleted && m.BuildID == "" {
 		return nil, 0, errRemoved
 	}
 	f := a.files[fileKey(m)]
 	if f == nil {
 		f = new(file)
-		f.File, f.err = elfsym.Open(filepath.Join(a.sources.Root, m.File), m.BuildID, a.sources.DebugDirs)
+		f.elf, f.err = openELF(filepath.Join(a.sources.Root, m.File), m.BuildID, a.sources.DebugDirs)
 		a.files[fileKey(m)] = f
 	}
 	if f.err != nil {
 		return nil, 0, f.err
 	}
-	bias, err := f.Bias(m)
-	return f.File, bias, err
+	bias, err := f.elf.Bias(m)
+	return f.elf, bias, err
 }
 
 // module returns the module of a mapping. All mappings of a file have one module.
-func (a *applier) module(m *memorymap.Mapping) *Module {
+func (a *applier) module(m *dump.Mapping) *Module {
 	name := moduleName(m)
 	module := a.modules[name]
 	if module == nil {
@@ -209,7 +208,7 @@ func (a *applier) module(m *memorymap.Mapping) *Module {
 }
 
 // explain sets where the names of a module come from, at the first lookup in the module.
-func (a *applier) explain(module *Module, m *memorymap.Mapping, f *elfsym.File, err error) {
+func (a *applier) explain(module *Module, m *dump.Mapping, f *elfFile, err error) {
 	switch {
 	case err != nil: // an error of this mapping counts, even if the file's other mappings have none
 		module.Names, module.Unusable = err.Error(), true
@@ -238,7 +237,7 @@ const noMapping = "[no mapping]"
 
 // moduleName returns the name of a mapping in the profile. The name of anonymous memory includes
 // its address: viewers merge mappings of equal size, offset and name.
-func moduleName(m *memorymap.Mapping) string {
+func moduleName(m *dump.Mapping) string {
 	switch {
 	case m == nil:
 		return noMapping
@@ -252,7 +251,7 @@ func moduleName(m *memorymap.Mapping) string {
 
 // place returns a stand-in for a missing name: the file and the address in it, as nm prints it, or
 // the offset in the file if the file cannot be read.
-func (a *applier) place(m *memorymap.Mapping, addr uint64) string {
+func (a *applier) place(m *dump.Mapping, addr uint64) string {
 	if m == nil {
 		return fmt.Sprintf("%#x", addr)
 	}
@@ -267,7 +266,7 @@ func (a *applier) place(m *memorymap.Mapping, addr uint64) string {
 
 // profileMapping returns the profile's mapping that stands for m, a new one at the first call; nil
 // for nil.
-func (a *applier) profileMapping(m *memorymap.Mapping) *profile.Mapping {
+func (a *applier) profileMapping(m *dump.Mapping) *profile.Mapping {
 	if m == nil {
 		return nil
 	}
@@ -285,7 +284,7 @@ func withoutID(f profile.Function) profile.Function {
 }
 
 // function returns the profile's function of a frame, a new one if the profile has none.
-func (a *applier) function(f elfsym.Frame) *profile.Function {
+func (a *applier) function(f frame) *profile.Function {
 	key := profile.Function{Name: f.Name, SystemName: cmp.Or(f.SystemName, f.Name), Filename: f.File, StartLine: int64(f.StartLine)}
 	fn := a.functions[key]
 	if fn == nil {
@@ -306,7 +305,7 @@ func (a *applier) finish() {
 		known := !a.modules[p.File].Unusable
 		p.HasFunctions, p.HasFilenames, p.HasLineNumbers, p.HasInlineFrames = known, known, known, known
 		if f := a.files[fileKey(m)]; f != nil && f.err == nil && known {
-			p.BuildID = f.BuildID
+			p.BuildID = f.elf.BuildID
 		}
 		all = append(all, p)
 	}

@@ -7,9 +7,7 @@ import (
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/heapfile"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/memorymap"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/perfmap"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/dump"
 )
 
 // belowLibrary has generated code right below a library whose file is missing (google/pprof merges
@@ -32,7 +30,7 @@ MAPPED_LIBRARIES:
 // locations as a viewer sees them: after the profile is written, read and made compact.
 func apply(t *testing.T, text string, s *Sources) (names, mappings []string, r *Result) {
 	t.Helper()
-	f, err := heapfile.Parse([]byte(text))
+	f, err := dump.ParseHeapProfile([]byte(text))
 	require.NoError(t, err)
 	if s.Maps == nil {
 		s.Maps = f.Maps
@@ -75,7 +73,7 @@ func TestNeighbours(t *testing.T) {
 func TestPerfMap(t *testing.T) {
 	var err error
 	s := new(Sources)
-	s.PerfMap, _, err = perfmap.Parse([]byte("7ff4d5650000 10 JS:*leak\n7ff4d5670010 10 JS:*next\n"))
+	s.PerfMap, _, err = ParsePerfMap([]byte("7ff4d5650000 10 JS:*leak\n7ff4d5670010 10 JS:*next\n"))
 	require.NoError(t, err)
 	names, _, r := apply(t, belowLibrary, s)
 	require.Equal(t, "JS:*leak", names[0])
@@ -86,7 +84,7 @@ func TestPerfMap(t *testing.T) {
 
 // TestOtherMap uses a memory map in place of the profile's own.
 func TestOtherMap(t *testing.T) {
-	maps, err := memorymap.Parse([]byte("1000-2000 r-xp 00000000 00:00 0 [vdso]\n"))
+	maps, err := dump.ParseMaps([]byte("1000-2000 r-xp 00000000 00:00 0 [vdso]\n"))
 	require.NoError(t, err)
 	names, mappings, _ := apply(t, belowLibrary, &Sources{Maps: maps})
 	require.Equal(t, "[vdso]+0x0", names[3])
@@ -112,9 +110,9 @@ func TestNamesStay(t *testing.T) {
 	for _, l := range locations {
 		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{1}})
 	}
-	f := &heapfile.File{Format: heapfile.Pprof, Profile: p}
+	f := &dump.HeapProfile{Format: dump.Pprof, Profile: p}
 	for _, m := range p.Mapping {
-		f.Maps = append(f.Maps, memorymap.OfProfile(m))
+		f.Maps = append(f.Maps, dump.MappingOf(m))
 	}
 	r, err := Apply(f, new(Sources))
 	require.NoError(t, err)
@@ -129,9 +127,9 @@ func TestNamesStay(t *testing.T) {
 }
 
 func TestAnotherProcess(t *testing.T) {
-	here := []*memorymap.Mapping{{Start: 0x1000, End: 0x2000, File: "/bin/app"}, {Start: 0x5000, End: 0x6000, File: "/lib/x.so"}}
-	require.ErrorContains(t, sameProcess(here, []*memorymap.Mapping{{Start: 0x3000, End: 0x4000, File: "/bin/app", BuildID: "ab"}}), "another process")
-	require.NoError(t, sameProcess(here, []*memorymap.Mapping{{Start: 0x1000, End: 0x2000, File: "/bin/app", BuildID: "ab"}}))
+	here := []*dump.Mapping{{Start: 0x1000, End: 0x2000, File: "/bin/app"}, {Start: 0x5000, End: 0x6000, File: "/lib/x.so"}}
+	require.ErrorContains(t, sameProcess(here, []*dump.Mapping{{Start: 0x3000, End: 0x4000, File: "/bin/app", BuildID: "ab"}}), "another process")
+	require.NoError(t, sameProcess(here, []*dump.Mapping{{Start: 0x1000, End: 0x2000, File: "/bin/app", BuildID: "ab"}}))
 	require.Equal(t, "ab", here[0].BuildID)
 	require.Empty(t, here[1].BuildID)
 }

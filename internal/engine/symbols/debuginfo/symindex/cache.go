@@ -17,7 +17,6 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/memory/remedy"
 	"github.com/leakgate/leakgate/internal/envvar"
-	"github.com/leakgate/leakgate/internal/filelock"
 	"github.com/leakgate/leakgate/internal/realtime"
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
@@ -166,7 +165,7 @@ func (c *Cache) Store(identity string, x *Index) error {
 }
 
 // Clean removes what killed processes left: temporary files and twins.
-func (c *Cache) Clean() { filelock.RemoveUnclaimed(c.dir, wholefile.TemporaryMark) }
+func (c *Cache) Clean() { wholefile.RemoveUnclaimed(c.dir, wholefile.TemporaryMark) }
 
 // trim removes what killed processes left, and then the least recently used indexes, except the
 // file keep, until the rest fits. It ignores errors: a later call removes what this one could not.
@@ -216,7 +215,7 @@ func (c *Cache) Lock(ctx context.Context, limit time.Duration) (unlock func(), e
 		return unlock, nil //nolint:nilerr // a folder that cannot be written has no lock; see above
 	}
 	for deadline := realtime.Clock() + limit; ; realtime.Sleep(pause) {
-		if locked, err := filelock.Try(f); locked || err != nil {
+		if locked, err := wholefile.TryLock(f); locked || err != nil {
 			return unlock, nil //nolint:nilerr // no locks here; see above
 		}
 		err := ctx.Err()

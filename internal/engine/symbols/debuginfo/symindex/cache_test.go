@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/filelock"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
@@ -35,7 +34,7 @@ func TestCacheIsBounded(t *testing.T) {
 	owner, err := os.Create(held)
 	require.NoError(t, err)
 	defer owner.Close()
-	require.True(t, filelock.Claim(owner, held))
+	require.True(t, wholefile.Claim(owner, held))
 	require.NoError(t, c.Store("newest", thousand))
 	for name, want := range map[string]bool{"older": false, "old": false, "new": true, "newest": true} {
 		_, err := os.Stat(c.file(name))

@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/remedy"
-	"github.com/leakgate/leakgate/internal/filelock"
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // DefaultTimeout bounds a twin's link if the context has no deadline.
@@ -128,7 +128,7 @@ func tempDir(want string) (string, *os.File, error) {
 // claimedDir makes a folder in parent and claims it. It first removes the folders of twins that
 // killed processes left in parent.
 func claimedDir(parent string) (string, *os.File, error) {
-	filelock.RemoveUnclaimed(parent, tempName)
+	wholefile.RemoveUnclaimed(parent, tempName)
 	const tries = 10 // another process may remove a folder before it is claimed
 	for range tries {
 		dir, err := os.MkdirTemp(parent, tempName+"*")
@@ -137,7 +137,7 @@ func claimedDir(parent string) (string, *os.File, error) {
 		}
 		claim, err := os.Open(dir)
 		switch {
-		case err == nil && filelock.Claim(claim, dir):
+		case err == nil && wholefile.Claim(claim, dir):
 			return dir, claim, nil
 		case err == nil:
 			_ = claim.Close()
