@@ -1,7 +1,5 @@
 package symindex
 
-import ()
-
 // Funcs returns all functions, in order of address.
 func (x *Index) Funcs() []Func {
 	fs := make([]Func, x.count(tableFuncs))
