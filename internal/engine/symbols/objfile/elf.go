@@ -148,7 +148,7 @@ func (f *File) describe(s *elfSection) error {
 		s.Size = size
 		s.Decompressed = func() ([]byte, error) {
 			if kind != elf.COMPRESS_ZLIB {
-				return nil, fmt.Errorf("compressed in a way that is not supported: %d, where zlib is %d", kind, elf.COMPRESS_ZLIB)
+				return nil, errors.New("it is not compressed with zlib, as Go's linker does it: link the program without --compress-debug-sections=zstd")
 			}
 			b, err := f.bytes(s.Offset, s.FileSize)
 			if err != nil {

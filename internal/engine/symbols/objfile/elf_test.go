@@ -5,6 +5,7 @@ import (
 	"compress/zlib"
 	"debug/elf"
 	"encoding/binary"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -172,6 +173,62 @@ func TestDamagedELF(t *testing.T) {
 		_, err = f.Contents(".debug_info")
 		require.ErrorContains(t, err, "section .debug_info")
 	})
+}
+
+func TestZstd(t *testing.T) {
+	b := tinyELF(t)
+	at := binary.LittleEndian.Uint64(b[tinyHeader(tinyCompressed, 24):])
+	binary.LittleEndian.PutUint32(b[at:], uint32(elf.COMPRESS_ZSTD))
+	f, err := parse(b)
+	require.NoError(t, err)
+	_, err = f.Contents(".debug_info")
+	require.ErrorContains(t, err, "section .debug_info: it is not compressed with zlib")
+}
+
+// The test binary is read as debug/elf reads it.
+func TestAgainstDebugELF(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	f, err := objfile.OpenELF(self)
+	require.NoError(t, err)
+	defer f.Close()
+	e, err := elf.Open(self)
+	require.NoError(t, err)
+	defer e.Close()
+	require.Equal(t, e.Entry, f.Entry)
+	require.Len(t, f.Sections, len(e.Sections))
+	for i, want := range e.Sections {
+		got := f.Sections[i]
+		require.Equal(t, []any{want.Name, want.Addr, want.Size, want.Offset, want.FileSize}, []any{got.Name, got.Addr, got.Size, got.Offset, got.FileSize})
+		if want.Flags&elf.SHF_COMPRESSED != 0 {
+			contents, err := want.Data()
+			require.NoError(t, err)
+			decompressed, err := got.Decompressed()
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(contents, decompressed), want.Name)
+		}
+	}
+	segments := 0
+	for _, want := range e.Progs {
+		if want.Type == elf.PT_LOAD {
+			require.Equal(t, objfile.Segment{Offset: want.Off, FileSize: want.Filesz, Addr: want.Vaddr, Size: want.Memsz, Writable: want.Flags&elf.PF_W != 0}, f.Segments[segments])
+			segments++
+		}
+	}
+	require.Len(t, f.Segments, segments)
+	symbols, err := e.Symbols()
+	if errors.Is(err, elf.ErrNoSymbols) {
+		_, err = f.Symbols()
+		require.ErrorIs(t, err, objfile.ErrNoSymbols)
+		return
+	}
+	require.NoError(t, err)
+	got, err := f.Symbols()
+	require.NoError(t, err)
+	require.Len(t, got, len(symbols))
+	for i := range symbols {
+		require.Equal(t, []any{symbols[i].Name, symbols[i].Value, symbols[i].Size}, []any{got[i].Name, got[i].Addr, got[i].Size})
+	}
 }
 
 // TestTruncatedWhileOpen truncates an open file: reading on is an error, and contents read before
