@@ -169,7 +169,7 @@ var layers = []struct {
 	{"leakcheck/internal/nativerecord", []string{"internal/nativestack"}},
 	{"leakcheck/internal/memprofile", []string{"refscan"}},
 	{"leakcheck/internal/alloc", []string{
-		"golden", "internal/alloccode", "internal/alloctrace", "internal/engine/memory/rawmem", "internal/engine/capture/snapshot", "internal/goversion", "internal/realtime", "internal/verdict",
+		"golden", "internal/alloccode", "internal/alloctrace", "internal/engine/memory/rawmem", "internal/engine/runtime/rtlayout", "internal/engine/capture/snapshot", "internal/goversion", "internal/realtime", "internal/verdict",
 		"leakcheck/internal/assertion", "leakcheck/internal/check",
 		"leakcheck/internal/check/goldenfile", "leakcheck/internal/environ", "leakcheck/internal/goldenline",
 		"leakcheck/internal/memprofile", "leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
