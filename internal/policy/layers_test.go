@@ -24,6 +24,7 @@ var layers = []struct {
 	{"internal/textfmt", nil},
 	{"internal/symbol", nil}, // the meaning of names, for all layers
 	// the engine, by wings: below each a package may use those of its wing, and of the wings named
+	{"internal/engine", nil}, // its doc
 	{"internal/engine/memory", []string{"internal/realtime"}},
 	{"internal/engine/symbols", []string{
 		"internal/engine/memory/...", "internal/envvar", "internal/realtime", "internal/symbol", "internal/wholefile", "internal/winjob",
@@ -137,7 +138,7 @@ var layers = []struct {
 	{"internal/alloctrace", nil},
 	{"internal/alloccode", []string{"internal/alloctrace"}},
 	{"leakcheck/internal/alloc", []string{
-		"golden", "internal/alloccode", "internal/alloctrace", "internal/engine/memory/rawmem", "internal/engine/capture/snapshot", "internal/symbol", "internal/realtime", "internal/verdict",
+		"golden", "internal/alloccode", "internal/alloctrace", "internal/engine/memory/rawmem", "internal/engine/runtime/rtlayout", "internal/engine/capture/snapshot", "internal/symbol", "internal/realtime", "internal/verdict",
 		"leakcheck/internal/assertion", "leakcheck/internal/check",
 		"leakcheck/internal/environ",
 		"leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",

@@ -89,7 +89,7 @@ func openProgram(ctx context.Context, exe string) (*program, error) {
 	}
 	if err != nil {
 		_ = file.Close()
-		return nil, &refscan.UnavailableError{Cause: exe + " is no program that can be looked into", Remedy: "programs of " + rtlayout.SupportedVersions + " can", Err: err}
+		return nil, &refscan.UnavailableError{Cause: exe + " is no program that can be looked into", Remedy: "programs of " + rtlayout.SupportedVersions() + " can", Err: err}
 	}
 	index, err := openIndex(ctx, exe)
 	if err != nil {

@@ -3,10 +3,10 @@ package alloc
 import (
 	"runtime"
 	"strings"
-	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/alloccode"
 	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
+	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
 
 // running gives access to the machine code of this process. It is an alloccode.Source.
@@ -18,49 +18,25 @@ type running struct {
 
 type span struct{ low, high uint64 }
 
-// The linker lets packages refer to this variable (go1.26 and 1.27 runtime/symtab.go).
-//
-//go:linkname lastmoduledatap runtime.lastmoduledatap
-var lastmoduledatap unsafe.Pointer
-
-// Words of runtime.moduledata, by their numbers. Those from etypes on differ by Go version.
-const text, etext, data, types = 22, 23, 26, 37
-
-type moduleWords struct{ etypes, rodata, epclntab, next int }
-
-var moduleVersions = map[string]moduleWords{
-	"go1.26.": {etypes: 38, rodata: 39, epclntab: 41, next: 73},
-	"go1.27.": {etypes: 39, rodata: 42, epclntab: 44, next: 70},
-}
-
-// wordsOf returns the places of a Go version's words, and whether they are known: experiments may
-// change them.
-func wordsOf(version string) (words moduleWords, ok bool) {
-	words, ok = moduleVersions[version[:min(len("go1.26."), len(version))]]
-	return words, ok && !strings.Contains(version, "X:")
-}
-
 // ownCode reads this program, or returns nil if the address of its types is unknown, or it has more
 // than one module.
 func ownCode() *alloccode.Program {
-	at, ok := wordsOf(runtime.Version())
+	m, ok := rtlayout.OwnModule(runtime.Version())
 	if !ok || ownMachine == nil {
 		return nil
 	}
-	word := func(number int) uint64 { return uint64(rawmem.Word(uintptr(lastmoduledatap) + 8*uintptr(number))) }
-	low, high := word(types), word(at.etypes)
 	// The descriptor of another module is elsewhere.
-	if self := uint64(typeAddress(beginMark{})); word(at.next) != 0 || self < low || self >= high {
+	if self := typeAddress(beginMark{}); m.Next != 0 || self < m.Types || self >= m.TypesEnd {
 		return nil
 	}
-	r := &running{low: word(text), high: word(etext), functions: make(map[uint64][]byte)}
-	r.constants = []span{{word(at.rodata), word(at.epclntab)}}
-	if low >= r.constants[0].high {
+	r := &running{low: uint64(m.Text), high: uint64(m.TextEnd), functions: make(map[uint64][]byte)}
+	r.constants = []span{{uint64(m.ROData), uint64(m.LinesEnd)}}
+	if m.Types >= m.LinesEnd {
 		// In position-independent programs constants with addresses in them are apart, before the
 		// variables (cmd/link/internal/ld/data.go, dodata).
-		r.constants = append(r.constants, span{low, word(data)})
+		r.constants = append(r.constants, span{uint64(m.Types), uint64(m.Data)})
 	}
-	return alloccode.New(ownMachine(), r, alloccode.NewTypes(low, rawmem.Bytes(uintptr(low), uintptr(high-low))))
+	return alloccode.New(ownMachine(), r, alloccode.NewTypes(uint64(m.Types), rawmem.Bytes(m.Types, m.TypesEnd-m.Types)))
 }
 
 // FunctionAt returns the function at an address, and its code up to the next function's.

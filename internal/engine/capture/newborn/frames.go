@@ -22,20 +22,20 @@ const (
 // stack returns the part in use of the stack of the goroutine whose record has index k; ok is false
 // if that goroutine runs, or is another one.
 func (l *Layout) stack(k int, id uint64) (sp, hi uintptr, ok bool) {
-	g := rawmem.Word(rawmem.Word(l.allgs) + uintptr(8*k))
-	sp, hi = rawmem.Word(g+l.gSP), rawmem.Word(g+l.gStackHi)
-	state := rawmem.Half(g+l.gStatus) &^ rtlayout.Scanning
-	ok = uint64(rawmem.Word(g+l.gID)) == id && (state == rtlayout.Waiting || state == rtlayout.Runnable) && sp%8 == 0 && hi-sp < maxStack
+	g := rawmem.Word(rawmem.Word(l.at.AllGs) + uintptr(8*k))
+	sp, hi = rawmem.Word(g+l.g.SP), rawmem.Word(g+l.g.StackHi)
+	state := rawmem.Half(g+l.g.Status) &^ rtlayout.Scanning
+	ok = uint64(rawmem.Word(g+l.g.ID)) == id && (state == rtlayout.Waiting || state == rtlayout.Runnable) && sp%8 == 0 && hi-sp < maxStack
 	return sp, hi, ok
 }
 
 // depth returns the bytes in use of the stack of the goroutine whose record has index k; 0 if it
 // runs.
 func (l *Layout) depth(k int) uint64 {
-	g := rawmem.Word(rawmem.Word(l.allgs) + uintptr(8*k))
-	switch rawmem.Half(g+l.gStatus) &^ rtlayout.Scanning {
+	g := rawmem.Word(rawmem.Word(l.at.AllGs) + uintptr(8*k))
+	switch rawmem.Half(g+l.g.Status) &^ rtlayout.Scanning {
 	case rtlayout.Waiting, rtlayout.Runnable:
-		return uint64(rawmem.Word(g+l.gStackHi) - rawmem.Word(g+l.gSP))
+		return uint64(rawmem.Word(g+l.g.StackHi) - rawmem.Word(g+l.g.SP))
 	}
 	return 0
 }

@@ -5,16 +5,16 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
 
-func (l *Layout) numGoroutines() int { return int(rawmem.Word(l.allgs + 8)) }
+func (l *Layout) numGoroutines() int { return int(rawmem.Word(l.at.AllGs + 8)) }
 
 // eachGoroutine calls visit with the ID of each goroutine and the index of its record in the
 // runtime's list. A record keeps its index, but the runtime reuses it for other goroutines.
 func (l *Layout) eachGoroutine(visit func(k int, id uint64)) {
-	list := rawmem.Word(l.allgs)
+	list := rawmem.Word(l.at.AllGs)
 	for k := range l.numGoroutines() {
 		g := rawmem.Word(list + uintptr(8*k))
-		if !rtlayout.HasEnded(rawmem.Half(g+l.gStatus) &^ rtlayout.Scanning) {
-			visit(k, uint64(rawmem.Word(g+l.gID)))
+		if !rtlayout.HasEnded(rawmem.Half(g+l.g.Status) &^ rtlayout.Scanning) {
+			visit(k, uint64(rawmem.Word(g+l.g.ID)))
 		}
 	}
 }
@@ -33,9 +33,9 @@ func (l *Layout) numTimers() (n int) {
 // it twice.
 func (l *Layout) eachTimer(visit func(timer uint64)) {
 	l.eachProcessor(func(p uintptr) {
-		heap, n := rawmem.Word(p+l.pTimers), uint64(rawmem.Word(p+l.pTimers+8))
+		heap, n := rawmem.Word(p+l.p.Timers), uint64(rawmem.Word(p+l.p.Timers+8))
 		for k := range n {
-			if t := uint64(rawmem.Word(heap + uintptr(timerWhenSize*k))); t != 0 && rawmem.Byte(uintptr(t)+l.timerState)&rtlayout.TimerZombie == 0 {
+			if t := uint64(rawmem.Word(heap + uintptr(timerWhenSize*k))); t != 0 && rawmem.Byte(uintptr(t)+l.timer.State)&rtlayout.TimerZombie == 0 {
 				visit(t)
 			}
 		}
@@ -43,8 +43,8 @@ func (l *Layout) eachTimer(visit func(timer uint64)) {
 }
 
 func (l *Layout) eachProcessor(visit func(p uintptr)) {
-	list := rawmem.Word(l.allp)
-	for i := range uint64(rawmem.Word(l.allp + 8)) {
+	list := rawmem.Word(l.at.AllPs)
+	for i := range uint64(rawmem.Word(l.at.AllPs + 8)) {
 		if p := rawmem.Word(list + uintptr(8*i)); p != 0 {
 			visit(p)
 		}
@@ -55,18 +55,18 @@ func (l *Layout) eachProcessor(visit func(p uintptr)) {
 // go1.27 runtime/runtime2.go, p.sudogbuf and p.deferpoolbuf).
 const processorHas = 128
 
-func (l *Layout) numProcessors() int { return int(rawmem.Word(l.allp + 8)) }
+func (l *Layout) numProcessors() int { return int(rawmem.Word(l.at.AllPs + 8)) }
 
 // eachSpare calls visit with the addresses of the runtime's own objects, whose number varies by
 // chance: the records of goroutines, which are counted separately, and the spare records that
 // processors keep for goroutines that wait and for deferred calls.
 func (l *Layout) eachSpare(visit func(p uint64)) {
-	list := rawmem.Word(l.allgs)
+	list := rawmem.Word(l.at.AllGs)
 	for k := range l.numGoroutines() {
 		visit(uint64(rawmem.Word(list + uintptr(8*k))))
 	}
 	l.eachProcessor(func(p uintptr) {
-		for _, field := range [...]uintptr{l.pSudogs, l.pDefers} {
+		for _, field := range [...]uintptr{l.p.Sudogs, l.p.Defers} {
 			list := rawmem.Word(p + field)
 			for k := range min(uint64(rawmem.Word(p+field+8)), processorHas) {
 				visit(uint64(rawmem.Word(list + uintptr(8*k))))

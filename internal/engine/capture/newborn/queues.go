@@ -17,7 +17,7 @@ const maxChannels = 1 << 18
 func (l *Layout) queuesIn(areas []area) (found []queue) {
 	for _, a := range areas {
 		for at := a.at; at < a.at+a.size; at += a.object {
-			if used, room := rawmem.Word(at+l.chanUsed), rawmem.Word(at+l.chanElems); used <= room && room >= minRoom && rawmem.Word(at+l.chanBuf) != 0 {
+			if used, room := rawmem.Word(at+l.hchan.Used), rawmem.Word(at+l.hchan.Room); used <= room && room >= minRoom && rawmem.Word(at+l.hchan.Buffer) != 0 {
 				found = append(found, queue{at, int(used)})
 			}
 		}
@@ -28,9 +28,9 @@ func (l *Layout) queuesIn(areas []area) (found []queue) {
 // isQueue reports whether an object can be a channel: its buffer has as many bytes as the elements
 // that it has room for.
 func (l *Layout) isQueue(at uintptr) bool {
-	size, room := uintptr(rawmem.Quarter(at+l.chanElemSize)), rawmem.Word(at+l.chanElems)
-	behind, ok := l.behind(rawmem.Word(at + l.chanBuf))
-	return ok && size > 0 && room <= behind/size && rawmem.Word(at+l.chanUsed) <= room
+	size, room := uintptr(rawmem.Quarter(at+l.hchan.ElemSize)), rawmem.Word(at+l.hchan.Room)
+	behind, ok := l.behind(rawmem.Word(at + l.hchan.Buffer))
+	return ok && size > 0 && room <= behind/size && rawmem.Word(at+l.hchan.Used) <= room
 }
 
 // Queue looks for channels that have the same number of elements more for each of so many calls
@@ -42,10 +42,10 @@ func (l *Layout) isQueue(at uintptr) bool {
 func (s *Slices) Queue(calls int) (perCall, room int) {
 	l := s.layout
 	for _, q := range s.queues {
-		now := int(rawmem.Word(q.at + l.chanUsed))
+		now := int(rawmem.Word(q.at + l.hchan.Used))
 		if by := now - q.len; by > 0 && by%calls == 0 && l.isQueue(q.at) {
 			by /= calls
-			if left := int(rawmem.Word(q.at+l.chanElems)) - now; perCall == 0 || left/by < room/perCall {
+			if left := int(rawmem.Word(q.at+l.hchan.Room)) - now; perCall == 0 || left/by < room/perCall {
 				perCall, room = by, left
 			}
 		}

@@ -49,10 +49,10 @@ func NewSlices(l *Layout) (*Slices, error) {
 //go:norace
 func (s *Slices) begin() error {
 	l := s.layout
-	room := int(rawmem.Word(l.heap+l.heapSpans+8)) + moreSpans
+	room := int(rawmem.Word(l.at.Heap+l.mheap.AllSpans+8)) + moreSpans
 	areas, queues := make([]area, 0, room), make([]area, 0, room)
-	for m := l.module; m != 0 && len(areas) < moreSpans/2; m = rawmem.Word(m + l.moduleNext) {
-		for _, ends := range [...][2]uintptr{{l.moduleData, l.moduleDataEnd}, {l.moduleBSS, l.moduleBSSEnd}} {
+	for m := l.at.Modules; m != 0 && len(areas) < moreSpans/2; m = rawmem.Word(m + l.moduledata.Next) {
+		for _, ends := range [...][2]uintptr{{l.moduledata.Data, l.moduledata.DataEnd}, {l.moduledata.BSS, l.moduledata.BSSEnd}} {
 			at := rawmem.Word(m + ends[0])
 			size := rawmem.Word(m+ends[1]) - at
 			areas = append(areas, area{at, size, size})

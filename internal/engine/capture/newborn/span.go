@@ -41,7 +41,7 @@ func (s *span) mayHaveSlices() bool { return s.class&1 == 0 && s.size >= minHead
 // the buffer if the elements have no pointers, else an object of its own.
 func (s *span) mayHaveChannels(l *Layout) bool {
 	const step = 16 // between the sizes of such objects
-	return s.size > l.chanSize && s.class&1 != 0 || s.size-l.chanSize < step && s.class&1 == 0
+	return s.size > l.hchan.Size && s.class&1 != 0 || s.size-l.hchan.Size < step && s.class&1 == 0
 }
 
 const (
@@ -50,7 +50,7 @@ const (
 )
 
 // cycle is twice the number of collections that have ended.
-func (l *Layout) cycle() uint32 { return rawmem.Half(l.heap + l.heapSweepgen) }
+func (l *Layout) cycle() uint32 { return rawmem.Half(l.at.Heap + l.mheap.Sweepgen) }
 
 // spans calls visit for each span in use, with its index in the runtime's list, which does not
 // change. If swept is true, all spans have to be swept, as reading their bits requires (go1.26 and
@@ -58,18 +58,18 @@ func (l *Layout) cycle() uint32 { return rawmem.Half(l.heap + l.heapSweepgen) }
 // processor has at hand).
 func (l *Layout) spans(swept bool, visit func(k int, s *span)) error {
 	generation := l.cycle()
-	list, n := rawmem.Word(l.heap+l.heapSpans), int(rawmem.Word(l.heap+l.heapSpans+8))
+	list, n := rawmem.Word(l.at.Heap+l.mheap.AllSpans), int(rawmem.Word(l.at.Heap+l.mheap.AllSpans+8))
 	for k := range n {
 		p := rawmem.Word(list + uintptr(8*k))
-		if rawmem.Byte(p+l.spanState) != rtlayout.SpanInUse {
+		if rawmem.Byte(p+l.mspan.State) != rtlayout.SpanInUse {
 			continue
 		}
-		if g := rawmem.Half(p + l.spanSwep); swept && g != generation && g != generation+3 {
+		if g := rawmem.Half(p + l.mspan.Sweepgen); swept && g != generation && g != generation+3 {
 			return errMoved
 		}
 		s := span{
-			base: rawmem.Word(p + l.spanStart), size: rawmem.Word(p + l.spanSize), bits: rawmem.Word(p + l.spanBits),
-			elems: uint32(rawmem.Quarter(p + l.spanElems)), class: rawmem.Byte(p + l.spanClass),
+			base: rawmem.Word(p + l.mspan.StartAddr), size: rawmem.Word(p + l.mspan.ElemSize), bits: rawmem.Word(p + l.mspan.AllocBits),
+			elems: uint32(rawmem.Quarter(p + l.mspan.Elems)), class: rawmem.Byte(p + l.mspan.Class),
 		}
 		if s.bits == 0 || s.size == 0 || s.elems == 0 {
 			return errMoved // a span that is just being made
@@ -86,12 +86,12 @@ func (l *Layout) spans(swept bool, visit func(k int, s *span)) error {
 // in it. ok is false for an object that is certainly neither; an object that looks like one counts
 // as a map.
 func (l *Layout) mapEntries(p, size uintptr) (uint32, bool) {
-	if size == l.tableSize {
-		used, capacity := rawmem.Quarter(p+l.tableUsed), rawmem.Quarter(p+l.tableCapacity)
+	if size == l.table.Size {
+		used, capacity := rawmem.Quarter(p+l.table.Used), rawmem.Quarter(p+l.table.Capacity)
 		return uint32(used), used <= capacity && capacity&(capacity-1) == 0 && capacity != 0
 	}
 	const most = 1 << 31
-	used, directory, depth, shift := uint64(rawmem.Word(p+l.mapUsed)), uint64(rawmem.Word(p+l.mapDirLen)), rawmem.Byte(p+l.mapDepth), rawmem.Byte(p+l.mapShift)
+	used, directory, depth, shift := uint64(rawmem.Word(p+l.header.Used)), uint64(rawmem.Word(p+l.header.Length)), rawmem.Byte(p+l.header.Depth), rawmem.Byte(p+l.header.Shift)
 	switch {
 	case used >= most || depth > 32:
 		return 0, false
@@ -104,5 +104,5 @@ func (l *Layout) mapEntries(p, size uintptr) (uint32, bool) {
 // hasMaps reports whether maps' headers or tables may be among the objects of a span. Both are as
 // large as a size class.
 func (l *Layout) hasMaps(s *span) bool {
-	return s.class&1 == 0 && (s.size == l.mapSize || s.size == l.tableSize)
+	return s.class&1 == 0 && (s.size == l.header.Size || s.size == l.table.Size)
 }

@@ -325,7 +325,7 @@ func (w *Watch) count() (c Count, err error) {
 				n, ok := l.mapEntries(s.base+uintptr(o)*s.size, s.size)
 				switch more := int64(n) - int64(w.counters[r.counters+o]); {
 				case !ok || more <= 0:
-				case s.size == l.tableSize:
+				case s.size == l.table.Size:
 					tables += more
 				default:
 					headers += more

@@ -90,7 +90,7 @@ func (l *Layout) RunAll(walks []*Walk) (alone bool) {
 //
 //go:norace
 func (l *Layout) slices() uint32 {
-	return uint32(rawmem.Word(rawmem.Word(l.allp) + l.at[processorSlices]))
+	return uint32(rawmem.Word(rawmem.Word(l.at.AllPs) + l.p.Slices))
 }
 
 //go:norace
@@ -171,10 +171,10 @@ func (w *Walk) object(at uintptr) {
 		w.inconclusive = true
 		return
 	}
-	elem := rawmem.Word(s + w.at[spanElem])
+	elem := rawmem.Word(s + w.mspan.ElemSize)
 	if elem > rtlayout.MaxHeapBits {
 		from := at
-		if rawmem.Byte(s+w.at[spanClass])>>1 != 0 {
+		if rawmem.Byte(s+w.mspan.Class)>>1 != 0 {
 			from += rtlayout.HeaderSize
 		}
 		for p := from; p+8 <= at+elem && !w.inconclusive; p += 8 {
@@ -184,8 +184,8 @@ func (w *Walk) object(at uintptr) {
 		return
 	}
 	mask := w.mask(s, at, elem)
-	if elem == w.mapSize && mask == 1<<(w.at[mapDir]/8) {
-		w.count(int64(min(rawmem.Word(at+w.at[mapUsed]), 1<<40)), 0)
+	if elem == w.header.Size && mask == 1<<(w.header.Directory/8) {
+		w.count(int64(min(rawmem.Word(at+w.header.Used), 1<<40)), 0)
 	}
 	for ; mask != 0 && !w.inconclusive; mask &= mask - 1 {
 		w.follow(rawmem.Word(at + uintptr(bits.TrailingZeros64(mask))*8))
@@ -198,7 +198,7 @@ func (w *Walk) object(at uintptr) {
 //
 //go:norace
 func (w *Walk) mask(s, at, elem uintptr) uint64 {
-	start, size := rawmem.Word(s+w.at[spanStart]), rawmem.Word(s+w.at[spanPages])<<rtlayout.PageShift
+	start, size := rawmem.Word(s+w.mspan.StartAddr), rawmem.Word(s+w.mspan.Pages)<<rtlayout.PageShift
 	table := start + size - size/64
 	if w.greenTea && elem >= 16 {
 		table -= rtlayout.InlineMarkBits
@@ -233,14 +233,14 @@ func (w *Walk) follow(p uintptr) {
 	if s == 0 || w.inconclusive {
 		return
 	}
-	elem := rawmem.Word(s + w.at[spanElem])
+	elem := rawmem.Word(s + w.mspan.ElemSize)
 	if elem == 0 { // the span is just being made: other goroutines ran meanwhile
 		w.inconclusive = true
 		return
 	}
-	at := rawmem.Word(s + w.at[spanStart])
+	at := rawmem.Word(s + w.mspan.StartAddr)
 	at += (p - at) / elem * elem
-	class := rawmem.Byte(s + w.at[spanClass])
+	class := rawmem.Byte(s + w.mspan.Class)
 	if class == rtlayout.TinySpanClass {
 		at = p
 	}
@@ -270,20 +270,20 @@ func (w *Walk) span(p uintptr) uintptr {
 	if a == 0 {
 		return 0
 	}
-	s := rawmem.Word(a + w.at[arenaSpans] + (p>>rtlayout.PageShift)%arenaPages*8)
+	s := rawmem.Word(a + w.arena.Spans + (p>>rtlayout.PageShift)%arenaPages*8)
 	if s == 0 {
 		return 0
 	}
-	start := rawmem.Word(s + w.at[spanStart])
-	state := rawmem.Byte(s + w.at[spanState])
-	if p < start || p >= start+rawmem.Word(s+w.at[spanPages])<<rtlayout.PageShift || state != rtlayout.SpanInUse && state != rtlayout.SpanManual {
+	start := rawmem.Word(s + w.mspan.StartAddr)
+	state := rawmem.Byte(s + w.mspan.State)
+	if p < start || p >= start+rawmem.Word(s+w.mspan.Pages)<<rtlayout.PageShift || state != rtlayout.SpanInUse && state != rtlayout.SpanManual {
 		return 0
 	}
-	if state == rtlayout.SpanManual || rawmem.Byte(s+w.at[spanUserArena]) != 0 {
+	if state == rtlayout.SpanManual || rawmem.Byte(s+w.mspan.UserArena) != 0 {
 		w.inconclusive = true
 		return 0
 	}
-	if p >= rawmem.Word(s+w.at[spanLimit]) {
+	if p >= rawmem.Word(s+w.mspan.Limit) {
 		return 0
 	}
 	return s

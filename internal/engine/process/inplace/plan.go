@@ -27,13 +27,13 @@ type Plan struct {
 
 // places are addresses of the runtime's variables, and offsets of fields.
 type places struct {
-	gcPhase, heap, allgs, chunks                  uintptr
-	bitsNext, bitsCurrent, bitsPrevious           uintptr // of runtime.gcBitsArenas
-	allspans                                      uintptr // in runtime.mheap
-	spanStart, spanPages, spanState, spanClass    uintptr // in runtime.mspan
-	spanElem                                      uintptr
-	stackLo, stackHi, schedSP, syscallSP, gStatus uintptr // in runtime.g
-	bitsArenaNext, bitsArenaSize                  uintptr
+	at                                  rtlayout.Variables
+	gcPhase, chunks                     uintptr
+	bitsNext, bitsCurrent, bitsPrevious uintptr // of runtime.gcBitsArenas
+	mheap                               rtlayout.Heap
+	mspan                               rtlayout.Span
+	g                                   rtlayout.Goroutine
+	bitsArenaNext, bitsArenaSize        uintptr
 }
 
 // NewPlan finds these places in this process. bias is the difference between the program's
@@ -41,21 +41,10 @@ type places struct {
 func NewPlan(names *debuginfo.Index, bias uint64) (*Plan, error) {
 	l := rtlayout.In(names, bias)
 	variable := func(name string) uintptr { return uintptr(l.Variable(name).Addr) }
-	offset := func(typ, path string) uintptr { return uintptr(l.Offset(typ, path)) }
-	const span, g, arena = "runtime.mspan", "runtime.g", "runtime.gcBitsArena"
-	p := &Plan{places: places{
-		gcPhase: variable("runtime.gcphase"), heap: variable("runtime.mheap_"), allgs: variable("runtime.allgs"),
-		chunks:   variable("runtime.persistentChunks"),
-		allspans: offset("runtime.mheap", "allspans"),
-
-		spanStart: offset(span, "startAddr"), spanPages: offset(span, "npages"), spanState: offset(span, "state"),
-		spanClass: offset(span, "spanclass"), spanElem: offset(span, "elemsize"),
-
-		stackLo: offset(g, "stack.lo"), stackHi: offset(g, "stack.hi"), schedSP: offset(g, "sched.sp"),
-		syscallSP: offset(g, "syscallsp"), gStatus: offset(g, "atomicstatus"),
-
-		bitsArenaNext: offset(arena, "next"), bitsArenaSize: uintptr(l.Size(arena)),
-	}}
+	p := &Plan{places: places{gcPhase: variable("runtime.gcphase"), chunks: variable("runtime.persistentChunks")}}
+	l.Fill(&p.places.at, &p.places.mheap, &p.places.mspan, &p.places.g)
+	const arena = "runtime.gcBitsArena"
+	p.places.bitsArenaNext, p.places.bitsArenaSize = uintptr(l.Offset(arena, "next")), uintptr(l.Size(arena))
 	arenas := l.Variable("runtime.gcBitsArenas")
 	lists := l.Type(arenas.Type)
 	list := func(name string) uintptr {
@@ -66,11 +55,7 @@ func NewPlan(names *debuginfo.Index, bias uint64) (*Plan, error) {
 		return uintptr(arenas.Addr + off)
 	}
 	p.places.bitsNext, p.places.bitsCurrent, p.places.bitsPrevious = list("next"), list("current"), list("previous")
-	first := l.Variable("runtime.firstmoduledata").Addr
-	if err := l.Err(); err != nil {
-		return nil, err
-	}
-	if err := p.addModules(l, first, largeVariables(names, bias)); err != nil {
+	if err := p.addModules(l, largeVariables(names, bias)); err != nil {
 		return nil, err
 	}
 	p.variables = image.Union(p.variables)
@@ -79,31 +64,24 @@ func NewPlan(names *debuginfo.Index, bias uint64) (*Plan, error) {
 
 // addModules adds the variables of each module and its tables (runtime/symtab.go, moduledata). It
 // leaves out the program's large variables without pointers.
-func (p *Plan) addModules(l *rtlayout.Lookup, first uint64, large []image.Range) error {
-	const module = "runtime.moduledata"
-	at := make(map[string]uint64)
-	for _, field := range [...]string{
-		"data", "edata", "bss", "ebss", "noptrdata", "enoptrdata", "noptrbss", "enoptrbss", "types",
-		"text", "etext", "rodata", "epclntab", "next",
-	} {
-		at[field] = l.Offset(module, field)
-	}
-	size := l.Size(module)
+func (p *Plan) addModules(l *rtlayout.Lookup, large []image.Range) error {
+	var at rtlayout.Module
+	l.Fill(&at)
 	if err := l.Err(); err != nil {
 		return err
 	}
-	word := func(a uint64) uint64 { return uint64(rawmem.Word(uintptr(a))) }
+	word := func(a uintptr) uint64 { return uint64(rawmem.Word(a)) }
 	var c image.Chain
-	for m := first; m != 0; m = word(m + at["next"]) {
-		if c.Returns(m) {
+	for m := p.places.at.Modules; m != 0; m = rawmem.Word(m + at.Next) {
+		if c.Returns(uint64(m)) {
 			return errors.New("the list of modules does not end")
 		}
-		p.variables = append(p.variables, image.Range{Addr: m, Len: size})
-		for _, bounds := range [...][2]string{{"data", "edata"}, {"bss", "ebss"}} {
-			p.variables = appendRange(p.variables, word(m+at[bounds[0]]), word(m+at[bounds[1]]))
+		p.variables = append(p.variables, image.Range{Addr: uint64(m), Len: uint64(at.Size)})
+		for _, bounds := range [...][2]uintptr{{at.Data, at.DataEnd}, {at.BSS, at.BSSEnd}} {
+			p.variables = appendRange(p.variables, word(m+bounds[0]), word(m+bounds[1]))
 		}
-		for _, bounds := range [...][2]string{{"noptrdata", "enoptrdata"}, {"noptrbss", "enoptrbss"}} {
-			lo, hi := word(m+at[bounds[0]]), word(m+at[bounds[1]])
+		for _, bounds := range [...][2]uintptr{{at.NoPtrData, at.NoPtrDataEnd}, {at.NoPtrBSS, at.NoPtrBSSEnd}} {
+			lo, hi := word(m+bounds[0]), word(m+bounds[1])
 			for _, v := range large {
 				if lo <= v.Addr && v.End() <= hi {
 					p.variables = appendRange(p.variables, lo, v.Addr)
@@ -115,10 +93,10 @@ func (p *Plan) addModules(l *rtlayout.Lookup, first uint64, large []image.Range)
 		// Between rodata and epclntab the linker puts constants, the tables of functions among
 		// them. In position-independent programs types, and other data with addresses in it, lie
 		// apart, before the variables (cmd/link/internal/ld/data.go, dodata).
-		p.tables = appendRange(p.tables, word(m+at["text"]), word(m+at["etext"]))
-		p.tables = appendRange(p.tables, word(m+at["rodata"]), word(m+at["epclntab"]))
-		if types := word(m + at["types"]); types > word(m+at["epclntab"]) {
-			p.tables = appendRange(p.tables, types, word(m+at["noptrdata"]))
+		p.tables = appendRange(p.tables, word(m+at.Text), word(m+at.TextEnd))
+		p.tables = appendRange(p.tables, word(m+at.ROData), word(m+at.LinesEnd))
+		if types := word(m + at.Types); types > word(m+at.LinesEnd) {
+			p.tables = appendRange(p.tables, types, word(m+at.NoPtrData))
 		}
 	}
 	return nil

@@ -103,7 +103,7 @@ func walk(at uintptr) {
 		v := (*region)(pointer(c.variables + i*unsafe.Sizeof(region{})))
 		c.takeOutsideHeap(v.addr, v.size)
 	}
-	all := c.places.heap + c.places.allspans
+	all := c.places.at.Heap + c.places.mheap.AllSpans
 	c.takeOutsideHeap(rawmem.Word(all), rawmem.Word(all+8)*8)
 	for a := rawmem.Word(c.places.chunks); a != 0; a = rawmem.Word(a) {
 		c.takeOutsideHeap(a, chunkSize)
@@ -123,14 +123,14 @@ func walk(at uintptr) {
 //go:nocheckptr
 func (c *control) walkSpans() {
 	p := &c.places
-	list, n := rawmem.Word(p.heap+p.allspans), rawmem.Word(p.heap+p.allspans+8)
+	list, n := rawmem.Word(p.at.Heap+p.mheap.AllSpans), rawmem.Word(p.at.Heap+p.mheap.AllSpans+8)
 	for i := uintptr(0); i < n; i++ {
 		s := rawmem.Word(list + 8*i)
-		state := rawmem.Byte(s + p.spanState)
+		state := rawmem.Byte(s + p.mspan.State)
 		if state != rtlayout.SpanInUse && state != rtlayout.SpanManual {
 			continue
 		}
-		base, size := rawmem.Word(s+p.spanStart), rawmem.Word(s+p.spanPages)*rtlayout.PageSize
+		base, size := rawmem.Word(s+p.mspan.StartAddr), rawmem.Word(s+p.mspan.Pages)*rtlayout.PageSize
 		if c.mode == measure {
 			if base < c.min {
 				c.min = base
@@ -144,7 +144,7 @@ func (c *control) walkSpans() {
 		}
 		switch {
 		case c.marks:
-			if state == rtlayout.SpanInUse && rawmem.Word(s+p.spanElem) <= rtlayout.MaxHeapBits {
+			if state == rtlayout.SpanInUse && rawmem.Word(s+p.mspan.ElemSize) <= rtlayout.MaxHeapBits {
 				c.takeOutsideHeap(base+size-rtlayout.InlineMarkBits, rtlayout.InlineMarkBits)
 			}
 			continue
@@ -152,7 +152,7 @@ func (c *control) walkSpans() {
 			if size > poolSpan {
 				continue // walkStacks takes what is in use
 			}
-		case rawmem.Byte(s+p.spanClass)&1 != 0 && rawmem.Word(s+p.spanElem) > rtlayout.MaxHeapBits:
+		case rawmem.Byte(s+p.mspan.Class)&1 != 0 && rawmem.Word(s+p.mspan.ElemSize) > rtlayout.MaxHeapBits:
 			if size > rtlayout.ArenaSize {
 				c.heap(base+size-rtlayout.PageSize, rtlayout.PageSize)
 			}
@@ -169,15 +169,15 @@ func (c *control) walkSpans() {
 //go:nocheckptr
 func (c *control) walkStacks() {
 	p := &c.places
-	list, n := rawmem.Word(p.allgs), rawmem.Word(p.allgs+8)
+	list, n := rawmem.Word(p.at.AllGs), rawmem.Word(p.at.AllGs+8)
 	for i := uintptr(0); i < n; i++ {
 		g := rawmem.Word(list + 8*i)
-		status := rawmem.Half(g+p.gStatus) &^ rtlayout.Scanning
+		status := rawmem.Half(g+p.g.Status) &^ rtlayout.Scanning
 		if status == rtlayout.Idle || status == rtlayout.Dead || status == rtlayout.DeadExtra {
 			continue
 		}
-		lo, hi, sp := rawmem.Word(g+p.stackLo), rawmem.Word(g+p.stackHi), rawmem.Word(g+p.schedSP)
-		if sys := rawmem.Word(g + p.syscallSP); sys != 0 {
+		lo, hi, sp := rawmem.Word(g+p.g.StackLo), rawmem.Word(g+p.g.StackHi), rawmem.Word(g+p.g.SP)
+		if sys := rawmem.Word(g + p.g.SyscallSP); sys != 0 {
 			sp = sys
 		} else if status == rtlayout.Running {
 			sp = lo

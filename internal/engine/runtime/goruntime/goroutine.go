@@ -41,19 +41,9 @@ type Goroutine struct {
 // were running, caller and placed give the position; the other running ones are lost.
 func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error {
 	l := m.fields
-	const g = "runtime.g"
-	var (
-		oLo, oHi         = l.Offset(g, "stack.lo"), l.Offset(g, "stack.hi")
-		oSP, oPC         = l.Offset(g, "sched.sp"), l.Offset(g, "sched.pc")
-		oCtxt, oLR       = l.Offset(g, "sched.ctxt"), l.Offset(g, "sched.lr")
-		oSysSP, oSysPC   = l.Offset(g, "syscallsp"), l.Offset(g, "syscallpc")
-		oStatus          = l.Offset(g, "atomicstatus")
-		oAsync           = l.Offset(g, "asyncSafePoint")
-		oTop             = l.Offset(g, "stktopsp")
-		oDefer, oPanic   = l.Offset(g, "_defer"), l.Offset(g, "_panic")
-		oGoPC, oStart    = l.Offset(g, "gopc"), l.Offset(g, "startpc")
-		oXRegs, hasXRegs = l.Maybe(g, "xRegs.state")
-	)
+	var g rtlayout.Goroutine
+	l.Fill(&g)
+	oXRegs, hasXRegs := l.Maybe("runtime.g", "xRegs.state")
 	all, err := m.AllGs()
 	if err != nil {
 		return err
@@ -65,7 +55,8 @@ func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error
 	mem := m.Mem
 	var stacks []image.Range
 	for _, addr := range all {
-		status := mem.U32(addr + oStatus)
+		word := func(field uintptr) uint64 { return mem.U64(addr + uint64(field)) }
+		status := mem.U32(addr + uint64(g.Status))
 		// The runtime may just be copying the stack: pointers may lead into the old or the new one.
 		moving := m.stopped && (status&rtlayout.Scanning != 0 || status == rtlayout.Copystack)
 		status &^= rtlayout.Scanning
@@ -73,17 +64,17 @@ func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error
 			continue
 		}
 		gr := &Goroutine{
-			Addr: addr, Lo: mem.U64(addr + oLo), Hi: mem.U64(addr + oHi),
-			ctxt: mem.U64(addr + oCtxt), ctxtAddr: addr + oCtxt,
-			defers: mem.U64(addr + oDefer), panics: mem.U64(addr + oPanic),
-			top:  mem.U64(addr + oTop),
-			GoPC: mem.U64(addr + oGoPC), StartPC: mem.U64(addr + oStart),
-			async: mem.U8(addr+oAsync) != 0,
+			Addr: addr, Lo: word(g.StackLo), Hi: word(g.StackHi),
+			ctxt: word(g.Context), ctxtAddr: addr + uint64(g.Context),
+			defers: word(g.Defers), panics: word(g.Panics),
+			top:  word(g.StackTop),
+			GoPC: word(g.GoPC), StartPC: word(g.StartPC),
+			async: mem.U8(addr+uint64(g.Async)) != 0,
 		}
 		if hasXRegs && m.Semantics.ScansXRegs && gr.async {
 			gr.xregs = mem.U64(addr + oXRegs)
 		}
-		sysSP := mem.U64(addr + oSysSP)
+		sysSP := word(g.SyscallSP)
 		p, onThread := placed[addr]
 		switch {
 		case addr == caller.G || (caller.G == 0 && gr.Lo < caller.SP && caller.SP <= gr.Hi):
@@ -92,7 +83,7 @@ func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error
 		case sysSP != 0:
 			// From go1.26 on, a goroutine that returns from a system call is "running" without a P
 			// (runtime/proc.go, exitsyscall); its position at the entry is still valid.
-			gr.PC, gr.SP, gr.syscall = mem.U64(addr+oSysPC), sysSP, true
+			gr.PC, gr.SP, gr.syscall = word(g.SyscallPC), sysSP, true
 		case onThread:
 			gr.registers, gr.interrupted, gr.lost = p.registers, p.interrupted, p.positionUnknown || moving
 			switch {
@@ -101,13 +92,13 @@ func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error
 			case p.positionUnknown:
 				gr.SP = gr.Lo
 			default:
-				gr.PC, gr.SP, gr.lr = mem.U64(addr+oPC), mem.U64(addr+oSP), mem.U64(addr+oLR)
+				gr.PC, gr.SP, gr.lr = word(g.PC), word(g.SP), word(g.LR)
 			}
 		case status == rtlayout.Running:
 			gr.lost = true
 			gr.SP = gr.Lo
 		default:
-			gr.PC, gr.SP, gr.lr = mem.U64(addr+oPC), mem.U64(addr+oSP), mem.U64(addr+oLR)
+			gr.PC, gr.SP, gr.lr = word(g.PC), word(g.SP), word(g.LR)
 			gr.lost = moving
 		}
 		if m.stopped && (gr.SP < gr.Lo || gr.SP > gr.Hi) {

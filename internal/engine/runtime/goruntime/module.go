@@ -1,12 +1,12 @@
 package goruntime
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
+	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
 
 // maxModules bounds the list of modules (plugins and shared libraries add to it).
@@ -35,50 +35,43 @@ func (mod *Module) Code() image.Range { return image.Range{Addr: mod.text, Len: 
 
 func (m *Model) loadModules(first uint64) error {
 	l := m.fields
-	const md = "runtime.moduledata"
-	var (
-		oMinpc           = l.Offset(md, "minpc")
-		oNames, oCutab   = l.Offset(md, "funcnametab"), l.Offset(md, "cutab")
-		oFiles, oPctab   = l.Offset(md, "filetab"), l.Offset(md, "pctab")
-		oPcln, oFtab     = l.Offset(md, "pclntable"), l.Offset(md, "ftab")
-		oDmask, oBmask   = l.Offset(md, "gcdatamask"), l.Offset(md, "gcbssmask")
-		oNext            = l.Offset(md, "next")
-		oBitN, oBitBytes = l.Offset("runtime.bitvector", "n"), l.Offset("runtime.bitvector", "bytedata")
-	)
+	var at rtlayout.Module
+	l.Fill(&at)
 	if l.Err() != nil {
 		return l.Err()
 	}
 	mem := m.Mem
-	for addr := first; addr != 0; addr = mem.U64(addr + oNext) {
+	for addr := first; addr != 0; addr = mem.U64(addr + uint64(at.Next)) {
+		word := func(field uintptr) uint64 { return mem.U64(addr + uint64(field)) }
 		// Each module costs memory of its size, so a circular list is detected before a module is
 		// read twice.
-		if len(m.Modules) == maxModules || m.moduleOfPC(mem.U64(addr+oMinpc)) != nil {
+		if len(m.Modules) == maxModules || m.moduleOfPC(word(at.MinPC)) != nil {
 			return errors.New("the list of modules does not end")
 		}
 		mod := &Module{}
 		for _, f := range [...]struct {
-			field string
-			to    *uint64
+			at uintptr
+			to *uint64
 		}{
-			{"text", &mod.text},
-			{"etext", &mod.etext},
-			{"minpc", &mod.minpc},
-			{"maxpc", &mod.maxpc},
-			{"data", &mod.Data},
-			{"edata", &mod.EData},
-			{"bss", &mod.BSS},
-			{"ebss", &mod.EBSS},
-			{"noptrbss", &mod.NoPtrBSS},
-			{"enoptrbss", &mod.ENoPtr},
-			{"types", &mod.types},
-			{"etypes", &mod.etypes},
-			{"rodata", &mod.rodata},
-			{"gofunc", &mod.gofunc},
-			{"epclntab", &mod.epclntab},
+			{at.Text, &mod.text},
+			{at.TextEnd, &mod.etext},
+			{at.MinPC, &mod.minpc},
+			{at.MaxPC, &mod.maxpc},
+			{at.Data, &mod.Data},
+			{at.DataEnd, &mod.EData},
+			{at.BSS, &mod.BSS},
+			{at.BSSEnd, &mod.EBSS},
+			{at.NoPtrBSS, &mod.NoPtrBSS},
+			{at.NoPtrBSSEnd, &mod.ENoPtr},
+			{at.Types, &mod.types},
+			{at.TypesEnd, &mod.etypes},
+			{at.ROData, &mod.rodata},
+			{at.GoFunc, &mod.gofunc},
+			{at.LinesEnd, &mod.epclntab},
 		} {
-			*f.to = mem.U64(addr + l.Offset(md, f.field))
+			*f.to = word(f.at)
 		}
-		if err := cmp.Or(l.Err(), mem.Err()); err != nil {
+		if err := mem.Err(); err != nil {
 			return err
 		}
 		if mod.etext <= mod.text || mod.maxpc <= mod.minpc || mod.EData < mod.Data || mod.EBSS < mod.BSS || mod.etypes < mod.types {
@@ -86,8 +79,8 @@ func (m *Model) loadModules(first uint64) error {
 		}
 		// The bulk of the memory that is read over and over: data, bss, types and the function
 		// tables.
-		slice := func(off uint64, elem uint64) image.Range {
-			return image.Range{Addr: mem.U64(addr + off), Len: mem.U64(addr+off+8) * elem}
+		slice := func(field uintptr, elem uint64) image.Range {
+			return image.Range{Addr: word(field), Len: word(field+8) * elem}
 		}
 		variables := []image.Range{
 			{Addr: mod.Data, Len: mod.EData - mod.Data},
@@ -95,7 +88,7 @@ func (m *Model) loadModules(first uint64) error {
 		}
 		tables := []image.Range{
 			{Addr: mod.types, Len: mod.etypes - mod.types},
-			slice(oNames, 1), slice(oCutab, 4), slice(oFiles, 1), slice(oPctab, 1), slice(oPcln, 1), slice(oFtab, 8),
+			slice(at.FuncNames, 1), slice(at.Units, 4), slice(at.Files, 1), slice(at.PCs, 1), slice(at.Lines, 1), slice(at.Funcs, 8),
 		}
 		if mod.epclntab > mod.gofunc {
 			tables = append(tables, image.Range{Addr: mod.gofunc, Len: mod.epclntab - mod.gofunc})
@@ -110,8 +103,8 @@ func (m *Model) loadModules(first uint64) error {
 		mod.funcnames, mod.cutab, mod.filetab, mod.pctab, mod.pclntable, mod.ftab = loaded[1], loaded[2], loaded[3], loaded[4], loaded[5], loaded[6]
 		mod.pclntableAddr = tables[5].Addr
 		mod.nftab = len(mod.ftab) / 8
-		mod.DataMask = m.mask(addr+oDmask, oBitN, oBitBytes)
-		mod.BSSMask = m.mask(addr+oBmask, oBitN, oBitBytes)
+		mod.DataMask = m.mask(addr+uint64(at.DataMaskLen), word(at.DataMask))
+		mod.BSSMask = m.mask(addr+uint64(at.BSSMaskLen), word(at.BSSMask))
 		m.Modules = append(m.Modules, mod)
 	}
 	if len(m.Modules) == 0 {
@@ -142,12 +135,12 @@ func loadWhole(load func([]image.Range) ([][]byte, error), ranges []image.Range)
 // maxTable bounds a table of a module: no binary that a 64-bit linker makes today has a larger one.
 const maxTable = 8 << 30
 
-func (m *Model) mask(addr, oN, oBytes uint64) []byte {
-	bits := uint64(uint32(m.Mem.U32(addr + oN)))
+func (m *Model) mask(length, addr uint64) []byte {
+	bits := uint64(m.Mem.U32(length))
 	if bits == 0 {
 		return nil
 	}
-	return m.Mem.Bytes(m.Mem.U64(addr+oBytes), (bits+7)/8)
+	return m.Mem.Bytes(addr, (bits+7)/8)
 }
 
 // MaskBit reports whether word i of a bit mask is set; words beyond its end are not.

@@ -44,33 +44,20 @@ type Span struct {
 //go:norace
 func (m *Model) loadSpanTable() error {
 	l := m.fields
-	const sp = "runtime.mspan"
-	var (
-		oStart, oPages     = l.Offset(sp, "startAddr"), l.Offset(sp, "npages")
-		oFree, oNelems     = l.Offset(sp, "freeindex"), l.Offset(sp, "nelems")
-		oAlloc, oMarks     = l.Offset(sp, "allocBits"), l.Offset(sp, "gcmarkBits")
-		oGen, oClass       = l.Offset(sp, "sweepgen"), l.Offset(sp, "spanclass")
-		oState             = l.Offset(sp, "state")
-		oElem, oLimit      = l.Offset(sp, "elemsize"), l.Offset(sp, "limit")
-		oSpecials          = l.Offset(sp, "specials")
-		oLarge, oDiv       = l.Offset(sp, "largeType"), l.Offset(sp, "divMul")
-		oArena             = l.Offset(sp, "isUserArenaChunk")
-		oScan, hasScan     = l.Maybe(sp, "freeIndexForScan")
-		spanSize           = l.Size(sp)
-		oAllspans, oHeapGn = l.Offset("runtime.mheap", "allspans"), l.Offset("runtime.mheap", "sweepgen")
-	)
-	heap, ok := m.names.GlobalByName("runtime.mheap_")
-	if !ok {
-		l.Fail("the variable runtime.mheap_ is not in the debug information")
-	}
+	var at rtlayout.Span
+	var heap rtlayout.Heap
+	l.Fill(&at, &heap)
+	size := uint64(at.Size)
+	oScan, hasScan := l.Maybe("runtime.mspan", "freeIndexForScan")
+	heapAddr := l.Variable("runtime.mheap_").Addr
 	if l.Err() != nil {
 		return l.Err()
 	}
 	mem := m.Mem
-	heapAddr := heap.Addr + m.bias
-	sweepgen := mem.U32(heapAddr + oHeapGn)
+	sweepgen := mem.U32(heapAddr + uint64(heap.Sweepgen))
 	m.Cycles = sweepgen / 2 // each collection adds 2 (runtime/mgc.go, gcSweep)
-	list, n := mem.U64(heapAddr+oAllspans), mem.U64(heapAddr+oAllspans+8)
+	allspans := heapAddr + uint64(heap.AllSpans)
+	list, n := mem.U64(allspans), mem.U64(allspans+8)
 	if n > maxSpans {
 		return fmt.Errorf("the heap claims %d spans", n)
 	}
@@ -82,48 +69,48 @@ func (m *Model) loadSpanTable() error {
 		return fmt.Errorf("the list of %d spans cannot be read", n)
 	}
 	addrs := words(ptrs[0])
-	if err := m.loadAround(addrs, spanSize); err != nil {
+	if err := m.loadAround(addrs, size); err != nil {
 		return err
 	}
 
 	spans := make([]Span, 0, n)
 	type bitsAt struct{ alloc, marks uint64 }
-	var at []bitsAt
+	var bits []bitsAt
 	for _, a := range addrs {
-		b := mem.Bytes(a, spanSize)
+		b := mem.Bytes(a, size)
 		if b == nil {
 			return mem.Err()
 		}
-		if b[oState] != rtlayout.SpanInUse {
+		if b[at.State] != rtlayout.SpanInUse {
 			continue
 		}
-		pages := u64(b, oPages)
-		class := b[oClass]
+		pages := u64(b, uint64(at.Pages))
+		class := b[at.Class]
 		s := Span{
-			Base: u64(b, oStart), Size: pages * rtlayout.PageSize, Limit: u64(b, oLimit),
-			ElemSize: u64(b, oElem), NElems: uint32(u16(b, oNelems)), freeIndex: uint32(u16(b, oFree)),
-			divMul: u32(b, oDiv), NoScan: class&1 != 0, Tiny: class == rtlayout.TinySpanClass,
-			largeType: u64(b, oLarge), Specials: u64(b, oSpecials),
+			Base: u64(b, uint64(at.StartAddr)), Size: pages * rtlayout.PageSize, Limit: u64(b, uint64(at.Limit)),
+			ElemSize: u64(b, uint64(at.ElemSize)), NElems: uint32(u16(b, uint64(at.Elems))), freeIndex: uint32(u16(b, uint64(at.FreeIndex))),
+			divMul: u32(b, uint64(at.DivMul)), NoScan: class&1 != 0, Tiny: class == rtlayout.TinySpanClass,
+			largeType: u64(b, uint64(at.LargeType)), Specials: u64(b, uint64(at.Specials)),
 		}
 		if s.scanIndex = s.freeIndex; hasScan {
 			s.scanIndex = uint32(u16(b, oScan))
 		}
-		gen := u32(b, oGen)
+		gen := u32(b, uint64(at.Sweepgen))
 		s.swept = gen != sweepgen-2 && gen != sweepgen-1 && gen != sweepgen+1
 		s.sweeping = gen == sweepgen-1
 		if !s.plausible() {
 			return fmt.Errorf("a span of %d pages with %d elements of %d bytes is damaged", pages, s.NElems, s.ElemSize)
 		}
-		if b[oArena] != 0 {
+		if b[at.UserArena] != 0 {
 			m.Warn("memory of the arenas experiment is scanned conservatively")
 		}
 		spans = append(spans, s)
-		at = append(at, bitsAt{u64(b, oAlloc), u64(b, oMarks)})
+		bits = append(bits, bitsAt{u64(b, uint64(at.AllocBits)), u64(b, uint64(at.MarkBits))})
 	}
 	// The bits of spans in use are carved from 64 KiB arenas: each page holds the bits of many
 	// spans.
 	var bitAddrs []uint64
-	for _, b := range at {
+	for _, b := range bits {
 		bitAddrs = append(bitAddrs, b.alloc)
 	}
 	if err := m.loadAround(bitAddrs, maxMarkBytes); err != nil {
@@ -133,11 +120,11 @@ func (m *Model) loadSpanTable() error {
 		s := &spans[i]
 		n := (uint64(s.NElems) + 7) / 8
 		if s.swept {
-			s.marks = mem.Bytes(at[i].alloc, n)
+			s.marks = mem.Bytes(bits[i].alloc, n)
 		} else {
 			m.Unswept++
-			s.marks = mem.Bytes(at[i].marks, n)
-			if alloc := mem.Bytes(at[i].alloc, n); s.sweeping && len(alloc) == len(s.marks) {
+			s.marks = mem.Bytes(bits[i].marks, n)
+			if alloc := mem.Bytes(bits[i].alloc, n); s.sweeping && len(alloc) == len(s.marks) {
 				// The process was stopped between safe points: which of the two bitmaps holds the
 				// marks is not known (runtime/mgcsweep.go, sweep).
 				s.marks = slices.Clone(s.marks)

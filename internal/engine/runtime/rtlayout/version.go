@@ -1,6 +1,7 @@
 package rtlayout
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/symbol"
@@ -20,8 +21,25 @@ var supported = map[int]Semantics{
 	27: {Finalizer: 2, WeakHandle: 3, Profile: 4, Cleanup: 7, ScansXRegs: true},
 }
 
-// SupportedVersions is how messages name the versions whose runtime structures are known.
-const SupportedVersions = "Go 1.26 and 1.27"
+// SupportedVersions is how messages name the versions whose runtime structures are known: "Go 1.26
+// and 1.27".
+func SupportedVersions() string {
+	text, left := "Go ", len(supported)
+	for minor := 0; left > 0; minor++ {
+		if _, ok := supported[minor]; !ok {
+			continue
+		}
+		text += "1." + strconv.Itoa(minor)
+		switch left--; left {
+		case 0:
+		case 1:
+			text += " and "
+		default:
+			text += ", "
+		}
+	}
+	return text
+}
 
 // experiments are the GOEXPERIMENT settings, on or off, that do not change how the runtime's
 // structures are read: all settings of Go 1.26 and 1.27 (internal/goexperiment/flags.go) except
@@ -41,7 +59,7 @@ func (e *VersionError) Error() string {
 	if e.Experiment != "" {
 		return "the program was built with GOEXPERIMENT=" + e.Experiment + " (" + e.Version + "); what that does to the runtime's structures is not known"
 	}
-	return "the program was built with " + e.Version + "; the runtime structures of " + SupportedVersions + " are known"
+	return "the program was built with " + e.Version + "; the runtime structures of " + SupportedVersions() + " are known"
 }
 
 // CheckVersion returns a *VersionError if programs of a Go version, given as runtime.Version has

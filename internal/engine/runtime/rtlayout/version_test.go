@@ -29,3 +29,9 @@ func TestVersionErrorNamesTheSetting(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestSupportedVersions(t *testing.T) {
+	if got := SupportedVersions(); got != "Go 1.26 and 1.27" {
+		t.Error(got)
+	}
+}

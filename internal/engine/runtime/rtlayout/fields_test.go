@@ -1,0 +1,91 @@
+package rtlayout
+
+import (
+	"context"
+	"reflect"
+	"runtime"
+	"testing"
+
+	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
+	"github.com/leakgate/leakgate/internal/require"
+)
+
+// ownIndex returns the debug information of this test.
+func ownIndex(t *testing.T) *debuginfo.Index {
+	t.Helper()
+	x, err := debuginfo.Open(context.Background(), debuginfo.Options{Logf: t.Logf})
+	require.NoError(t, err)
+	return x
+}
+
+// TestFieldsAreThere names each field, structure and variable of the runtime that this Go version
+// does not have.
+func TestFieldsAreThere(t *testing.T) {
+	x := ownIndex(t)
+	for _, s := range []any{
+		Heap{}, Arena{}, Span{}, Goroutine{}, Processor{}, Timer{},
+		Channel{}, Map{}, MapTable{}, Module{}, Variables{},
+	} {
+		typ := reflect.TypeOf(s)
+		of := typ.Field(0).Tag.Get("of")
+		for i := 1; i < typ.NumField(); i++ {
+			l := In(x, 0)
+			l.find(of, typ.Field(i).Tag.Get("is"))
+			assert.NoError(t, l.Err(), "%s.%s", typ.Name(), typ.Field(i).Name)
+		}
+	}
+}
+
+// The fields of a structure lie apart, and inside of it; the error names a field that is missing.
+func TestFill(t *testing.T) {
+	l := In(ownIndex(t), 0)
+	var span Span
+	l.Fill(&span)
+	require.NoError(t, l.Err())
+	fields := reflect.ValueOf(span)
+	seen := make(map[uint64]bool)
+	for i := 1; i < fields.NumField(); i++ {
+		name, off := fields.Type().Field(i).Name, fields.Field(i).Uint()
+		assert.False(t, seen[off], "%s is where another field is", name)
+		seen[off] = true
+		assert.True(t, name == "Size" || off < uint64(span.Size), "%s", name)
+	}
+	l.Fill(&struct {
+		_    struct{} `of:"runtime.mspan"`
+		Gone uint64   `is:"noSuchField"`
+	}{})
+	require.ErrorContains(t, l.Err(), "type runtime.mspan has no field noSuchField")
+}
+
+// The words of a program's module data are where its debug information has them.
+func TestOwnWords(t *testing.T) {
+	at, ok := ownWordsOf(runtime.Version())
+	require.True(t, ok)
+	l := In(ownIndex(t), 0)
+	var m Module
+	l.Fill(&m)
+	require.NoError(t, l.Err())
+	for _, w := range []struct {
+		want uintptr
+		got  int
+	}{
+		{m.Text, ownText}, {m.TextEnd, ownTextEnd}, {m.Data, ownData}, {m.Types, ownTypes},
+		{m.TypesEnd, at.typesEnd}, {m.ROData, at.rodata}, {m.LinesEnd, at.linesEnd}, {m.Next, at.next},
+	} {
+		assert.Equal(t, w.want, uintptr(8*w.got))
+	}
+	own, ok := OwnModule(runtime.Version())
+	require.True(t, ok)
+	pc := uintptr(reflect.ValueOf(TestOwnWords).Pointer())
+	assert.True(t, own.Text <= pc && pc < own.TextEnd)
+}
+
+func TestOwnWordsOf(t *testing.T) {
+	for version, want := range map[string]bool{
+		"go1.26.8": true, "go1.27.3": true, "go1.28.0": false, "go1.27rc1": false, "go1.26.8 X:nogreenteagc": false, "devel go1.27-abcdef": false, "": false,
+	} {
+		_, ok := ownWordsOf(version)
+		require.Equal(t, want, ok, version)
+	}
+}
