@@ -24,7 +24,6 @@ var layers = []struct {
 	{"internal/textfmt", nil},
 	{"internal/symbol", nil}, // the meaning of names, for all layers
 	// the engine, by wings: below each a package may use those of its wing, and of the wings named
-	{"internal/engine", nil}, // its doc
 	{"internal/engine/memory", []string{"internal/realtime"}},
 	{"internal/engine/symbols", []string{
 		"internal/engine/memory/...", "internal/envvar", "internal/realtime", "internal/symbol", "internal/wholefile", "internal/winjob",
