@@ -24,8 +24,17 @@ func ownIndex(t *testing.T) *debuginfo.Index {
 func TestFieldsAreThere(t *testing.T) {
 	x := ownIndex(t)
 	for _, s := range []any{
-		Heap{}, Arena{}, Span{}, Goroutine{}, Processor{}, Timer{},
-		Channel{}, Map{}, MapTable{}, Module{}, Variables{},
+		Heap{},
+		Arena{},
+		Span{},
+		Goroutine{},
+		Processor{},
+		Timer{},
+		Channel{},
+		Map{},
+		MapTable{},
+		Module{},
+		Variables{},
 	} {
 		typ := reflect.TypeOf(s)
 		of := typ.Field(0).Tag.Get("of")
@@ -70,8 +79,14 @@ func TestOwnWords(t *testing.T) {
 		want uintptr
 		got  int
 	}{
-		{m.Text, ownText}, {m.TextEnd, ownTextEnd}, {m.Data, ownData}, {m.Types, ownTypes},
-		{m.TypesEnd, at.typesEnd}, {m.ROData, at.rodata}, {m.LinesEnd, at.linesEnd}, {m.Next, at.next},
+		{m.Text, ownText},
+		{m.TextEnd, ownTextEnd},
+		{m.Data, ownData},
+		{m.Types, ownTypes},
+		{m.TypesEnd, at.typesEnd},
+		{m.ROData, at.rodata},
+		{m.LinesEnd, at.linesEnd},
+		{m.Next, at.next},
 	} {
 		assert.Equal(t, w.want, uintptr(8*w.got))
 	}
