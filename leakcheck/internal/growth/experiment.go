@@ -44,9 +44,10 @@ type Experiment struct {
 	allocated map[[32]uintptr]int64
 	native    bool // the next snapshot finds native holders, if artifacts are kept
 
-	before    stock // before the first call
-	announced bool  // what piles up is on standard error
-	mapped    int64 // bytes that calls in batches have mapped; see countMapped
+	before    stock                        // before the first call
+	announced bool                         // what piles up is on standard error
+	looked    struct{ grown, calls int64 } // when limits were last looked at
+	mapped    int64                        // bytes that calls in batches have mapped; see countMapped
 
 	passed func() // called after each call of op, if it is not nil
 

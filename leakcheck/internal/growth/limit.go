@@ -72,10 +72,15 @@ func (x *Experiment) eachLimit(f func(l *ledger.Limit, grown int64)) {
 	}
 }
 
-// announce says on standard error what piles up, once, and if each call leaves one or more: op may
-// end the process when it meets a limit, and then nothing else is said.
+// announce says on standard error what piles up, once, and if each call since the last look has left
+// one or more: op may end the process when it meets a limit, and then nothing else is said.
 func (x *Experiment) announce(grown int64) {
-	if x.announced || grown < max(minLeft, x.calls) {
+	before, calls := x.looked.grown, x.looked.calls
+	if calls == x.calls {
+		return
+	}
+	x.looked.grown, x.looked.calls = grown, x.calls
+	if x.announced || calls == 0 || grown < minLeft || grown-before < x.calls-calls {
 		return
 	}
 	if left := x.before.left(); left != "" {
