@@ -47,7 +47,7 @@ var Group = judge.Group{Name: "resources", Cases: []judge.Case{
 	{Name: "Running", Leak: started("sleep", false), Fixed: started("sleep", true), Grows: children, Calls: 4, Culprit: `\+1\.00 child process/op: sleep \(running\)`},
 	{Name: "CommandDropped", Leak: command(false), Fixed: command(true), Grows: children, Calls: 4, Culprit: `\+1\.00 child process/op: true`},
 
-	{Name: "Mapped", Leak: mapped(false), Fixed: mapped(true), Grows: addresses.PerCall(32 << 10), Culprit: `\+32\.0 KiB/op: anonymous memory\n.*\n.*lost`, SaysWithRace: "could not tell, and did not judge: +32.0 KiB/op: anonymous memory"},
+	{Name: "Mapped", Leak: mapped(false), Fixed: mapped(true), Grows: addresses.PerCall(32 << 10), Culprit: `\+32\.0 KiB/op: anonymous memory\n.*\n.*not unmapped`, SaysWithRace: "could not tell, and did not judge: +32.0 KiB/op: anonymous memory"},
 	{Name: "MappedView", Leak: viewed(16384, 10, false), Fixed: viewed(16384, 10, true), Grows: addresses.PerCall(16384), Culprit: `\+16\.0 KiB/op: .*/text, with .*resources\.views`},
 	{Name: "MappedFile", Leak: mappedFile(false), Fixed: mappedFile(true), Grows: addresses.PerCall(4096), Culprit: `\+4\.0 KiB/op: .*/text, with .*resources\.views`},
 	{Name: "Threads", Leak: threads(false), Fixed: threads(true), Grows: osThreads, Calls: 4, Culprit: `\+1\.00 goroutine/op .*in .*resources\.`},
