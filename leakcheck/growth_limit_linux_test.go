@@ -106,7 +106,8 @@ func TestHoldsDescriptors(t *testing.T) {
 	}
 }
 
-// If op ends the process while each call leaves something behind, standard error has what piled up until then.
+// If op ends the process while each call leaves something behind, standard error has what piled up
+// until then.
 func TestOpEndsProcess(t *testing.T) {
 	const ends = "LEAKGATE_TEST_OP_ENDS"
 	if os.Getenv(ends) != "" {

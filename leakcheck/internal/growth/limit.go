@@ -72,8 +72,8 @@ func (x *Experiment) eachLimit(f func(l *ledger.Limit, grown int64)) {
 	}
 }
 
-// announce says on standard error what piles up, once, and if each call since the last look has left
-// one or more: op may end the process when it meets a limit, and then nothing else is said.
+// announce says on standard error what piles up, once, and if each call since the last look has
+// left one or more: op may end the process when it meets a limit, and then nothing else is said.
 func (x *Experiment) announce(grown int64) {
 	before, calls := x.looked.grown, x.looked.calls
 	if calls == x.calls {
