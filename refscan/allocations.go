@@ -1,11 +1,9 @@
 package refscan
 
 import (
-	"runtime"
-	"strings"
-
 	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // WithAllocationSites makes Scan fill in Node.Allocations from the records of the runtime's memory
@@ -83,26 +81,16 @@ func (a *allocationSites) stack(bucket uint64) []SourceFrame {
 // sourceFrames resolves the return addresses of a stack of this process to functions. It leaves out
 // the allocator's frames, and ends before runtime.goexit or testing.tRunner.
 func sourceFrames(pcs []uint64) []SourceFrame {
-	if len(pcs) == 0 {
-		return nil
-	}
 	native := make([]uintptr, len(pcs))
 	for i, pc := range pcs {
 		native[i] = uintptr(pc)
 	}
 	var out []SourceFrame
-	for frames := runtime.CallersFrames(native); ; {
-		f, more := frames.Next()
-		allocator := len(out) == 0 && (strings.HasPrefix(f.Function, "runtime.") || strings.HasPrefix(f.Function, "internal/runtime/"))
-		if f.Function == "runtime.goexit" || f.Function == "testing.tRunner" {
+	for _, f := range symbol.CallerFrames(native) {
+		if f.Function == "testing.tRunner" {
 			break
 		}
-		if !allocator && f.Function != "" {
-			out = append(out, SourceFrame{Func: f.Function, File: f.File, Line: f.Line})
-		}
-		if !more {
-			break
-		}
+		out = append(out, SourceFrame{Func: f.Function, File: f.File, Line: f.Line})
 	}
 	return out
 }

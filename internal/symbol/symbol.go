@@ -1,6 +1,9 @@
 package symbol
 
-import "strings"
+import (
+	"runtime"
+	"strings"
+)
 
 // Package returns the import path in the name of a variable, function or type, such as
 // "example.com/app" for "example.com/app.(*Cache[int]).Get". It returns "" for names that belong to
@@ -106,6 +109,27 @@ func IsTool(pkg string) bool {
 		}
 	}
 	return false
+}
+
+// CallerFrames resolves a stack of return addresses of this process, the innermost first. It leaves
+// out the runtime's functions at its inner end, such as the allocator, and ends before
+// runtime.goexit.
+func CallerFrames(pcs []uintptr) (frames []runtime.Frame) {
+	if len(pcs) == 0 {
+		return nil
+	}
+	for next := runtime.CallersFrames(pcs); ; {
+		f, more := next.Next()
+		if f.Function == "runtime.goexit" {
+			return frames
+		}
+		if f.Function != "" && (len(frames) > 0 || !IsRuntime(Package(f.Function))) {
+			frames = append(frames, f)
+		}
+		if !more {
+			return frames
+		}
+	}
 }
 
 // IsRuntime reports whether a package is part of the Go runtime. Names without a package, "", are

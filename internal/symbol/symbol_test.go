@@ -1,6 +1,8 @@
 package symbol
 
 import (
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/require"
@@ -75,5 +77,16 @@ func TestIsRuntime(t *testing.T) {
 		"": true, "runtime": true, "internal/runtime/maps": true, "runtime/debug": false, "net": false,
 	} {
 		require.Equal(t, want, IsRuntime(pkg), pkg)
+	}
+}
+
+func TestCallerFrames(t *testing.T) {
+	pcs := make([]uintptr, 20)
+	frames := CallerFrames(pcs[:runtime.Callers(0, pcs)]) // runtime.Callers itself is at the inner end
+	if len(frames) != 2 || !strings.HasSuffix(frames[0].Function, "symbol.TestCallerFrames") || frames[1].Function != "testing.tRunner" {
+		t.Error(frames)
+	}
+	if CallerFrames(nil) != nil {
+		t.Error("frames of no stack")
 	}
 }

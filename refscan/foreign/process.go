@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/process/attach"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -50,6 +50,8 @@ type Process struct {
 // Frames names the functions of a stack of return addresses of the process, the innermost first,
 // without those of the allocator. The snapshot must not be closed.
 func (p *Process) Frames(stack []uint64) (frames []refscan.SourceFrame) {
+	var failed error // the stack is shown as far as it can be read
+	defer snapshot.Guard(&failed)()
 	m := (*snapshot.Snapshot)(p.Snapshot).Model()
 	for _, pc := range stack {
 		f := m.FuncAt(pc - 1)
@@ -57,7 +59,7 @@ func (p *Process) Frames(stack []uint64) (frames []refscan.SourceFrame) {
 			continue
 		}
 		for _, c := range m.Calls(f, pc-1) {
-			if c.Name != "runtime.goexit" && (len(frames) > 0 || !strings.HasPrefix(c.Name, "runtime.")) {
+			if c.Name != "runtime.goexit" && (len(frames) > 0 || !symbol.IsRuntime(symbol.Package(c.Name))) {
 				frames = append(frames, refscan.SourceFrame{Func: c.Name, File: c.File, Line: c.Line})
 			}
 		}

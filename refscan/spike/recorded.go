@@ -1,10 +1,8 @@
 package spike
 
 import (
-	"runtime"
-	"strings"
-
 	"github.com/leakgate/leakgate/internal/engine/runtime/gcwatch"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 	"github.com/leakgate/leakgate/refscan/scanreport"
 )
@@ -21,8 +19,7 @@ func (w *watch) readRecords() []gcwatch.Recorded {
 	return all
 }
 
-// resolve names the functions of stacks of this process. Stacks end before runtime.goexit, and the
-// allocator's functions are left out.
+// resolve names the functions of stacks of this process.
 func resolve(all []gcwatch.Recorded) (found []scanreport.Recorded) {
 	for _, r := range all {
 		pcs := make([]uintptr, len(r.Stack))
@@ -30,14 +27,8 @@ func resolve(all []gcwatch.Recorded) (found []scanreport.Recorded) {
 			pcs[i] = uintptr(pc)
 		}
 		rec := scanreport.Recorded{Before: r.Before, Alive: r.Alive}
-		for frames := runtime.CallersFrames(pcs); ; {
-			f, more := frames.Next()
-			if f.Function != "" && f.Function != "runtime.goexit" && (len(rec.Stack) > 0 || !strings.HasPrefix(f.Function, "runtime.")) {
-				rec.Stack = append(rec.Stack, refscan.SourceFrame{Func: f.Function, File: f.File, Line: f.Line})
-			}
-			if !more {
-				break
-			}
+		for _, f := range symbol.CallerFrames(pcs) {
+			rec.Stack = append(rec.Stack, refscan.SourceFrame{Func: f.Function, File: f.File, Line: f.Line})
 		}
 		found = append(found, rec)
 	}

@@ -2,8 +2,8 @@ package observe
 
 import (
 	"runtime"
-	"strings"
 
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -42,7 +42,7 @@ func MemProfileFrames(stack []uintptr) (list []refscan.SourceFrame) {
 	}
 	for next := runtime.CallersFrames(stack); ; {
 		f, more := next.Next()
-		inRuntime := strings.HasPrefix(f.Function, "runtime.") || strings.HasPrefix(f.Function, "internal/runtime/")
+		inRuntime := symbol.IsRuntime(symbol.Package(f.Function))
 		if len(list) > 0 || !inRuntime {
 			list = append(list, refscan.SourceFrame{Func: f.Function, File: f.File, Line: f.Line})
 		}
