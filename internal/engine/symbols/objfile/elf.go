@@ -192,7 +192,7 @@ func elfSymbols(f *File, sections []elfSection) ([]Symbol, error) {
 	return nil, ErrNoSymbols
 }
 
-func elfSymbolsIn(f *File, symbols, strings *Section) ([]Symbol, error) {
+func elfSymbolsIn(f *File, symbols, strings *Section) (out []Symbol, err error) {
 	table, err := f.bytes(symbols.Offset, symbols.FileSize)
 	if err != nil {
 		return nil, err
@@ -204,22 +204,23 @@ func elfSymbolsIn(f *File, symbols, strings *Section) ([]Symbol, error) {
 	if len(table)%elf.Sym64Size != 0 {
 		return nil, errors.New("the symbol table ends within a symbol")
 	}
-	var out []Symbol
-	for first := true; len(table) > 0; table, first = table[elf.Sym64Size:], false {
-		if first {
-			continue // of no meaning
-		}
-		name, err := elfName(names, le.Uint32(table))
-		if err != nil {
-			name = ""
-		}
-		s := Symbol{Name: name, Kind: elfKind(table[4]), Addr: le.Uint64(table[8:]), Size: le.Uint64(table[16:])}
-		if k := int(le.Uint16(table[6:])); k < len(f.Sections) {
-			s.Section = f.Sections[k]
+	eachELFSymbol(table[min(len(table), elf.Sym64Size):], names, func(s Symbol, section elf.SectionIndex, _ error) {
+		if int(section) < len(f.Sections) {
+			s.Section = f.Sections[section]
 		}
 		out = append(out, s)
-	}
+	})
 	return out, nil
+}
+
+// eachELFSymbol calls visit for the symbols of a table, with the number of their section, and with
+// an error if the name is not there.
+func eachELFSymbol(table, names []byte, visit func(s Symbol, section elf.SectionIndex, unnamed error)) {
+	for ; len(table) >= elf.Sym64Size; table = table[elf.Sym64Size:] {
+		name, err := elfName(names, le.Uint32(table))
+		s := Symbol{Name: name, Kind: elfKind(table[4]), Addr: le.Uint64(table[8:]), Size: le.Uint64(table[16:])}
+		visit(s, elf.SectionIndex(le.Uint16(table[6:])), err)
+	}
 }
 
 func elfKind(info byte) Kind {
@@ -243,13 +244,11 @@ func elfExports(f *File) (out []Symbol) {
 	if err != nil {
 		return nil
 	}
-	for ; len(table) >= elf.Sym64Size; table = table[elf.Sym64Size:] {
-		name, err := elfName(names, le.Uint32(table))
-		if err != nil || elf.SectionIndex(le.Uint16(table[6:])) == elf.SHN_UNDEF {
-			continue
+	eachELFSymbol(table, names, func(s Symbol, section elf.SectionIndex, unnamed error) {
+		if unnamed == nil && section != elf.SHN_UNDEF {
+			out = append(out, s)
 		}
-		out = append(out, Symbol{Name: name, Kind: elfKind(table[4]), Addr: le.Uint64(table[8:]), Size: le.Uint64(table[16:])})
-	}
+	})
 	return out
 }
 
