@@ -55,7 +55,7 @@ var layers = []struct {
 	{"refscan/scanreport", []string{"internal/symbol", "refscan", "internal/textfmt", "internal/pprofwire", "internal/wholefile"}},
 	{"refscan/refscanhttp", []string{"internal/debughttp", "refscan", "refscan/scanreport"}},
 	{"internal/jump", []string{"internal/textfmt"}}, // plain numbers: it knows nothing of heaps
-	{"refscan/spike", []string{"refscan", "internal/engine/runtime/gcwatch", "internal/engine/runtime/rtlayout", "internal/engine/capture/snapshot", "internal/jump", "refscan/scanreport"}},
+	{"refscan/spike", []string{"internal/symbol", "refscan", "internal/engine/runtime/gcwatch", "internal/engine/runtime/rtlayout", "internal/engine/capture/snapshot", "internal/jump", "refscan/scanreport"}},
 
 	{"golden", []string{"internal/wholefile"}}, // a file format: it knows nothing of heaps
 	{"internal/verdict", nil},
@@ -64,7 +64,7 @@ var layers = []struct {
 	{"leakcheck/internal/environ", []string{
 		"internal/envvar", "internal/symbol", "leakcheck/internal/naming", "refscan",
 	}},
-	{"leakcheck/internal/ledger", []string{"internal/engine/native/nativeheap", "internal/procmaps", "internal/textfmt"}},
+	{"leakcheck/internal/ledger", []string{"internal/engine/memory/headroom", "internal/engine/native/nativeheap", "internal/procmaps", "internal/textfmt"}},
 	{"leakcheck/internal/observe", []string{
 		"internal/engine/capture/proof", "internal/engine/capture/snapshot", "internal/engine/graph/attribute", "internal/engine/graph/root",
 		"internal/engine/native/nativeheap", "internal/engine/native/nativeholders", "internal/symbol", "internal/textfmt",

@@ -2,7 +2,6 @@ package environ
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"time"
 
@@ -28,11 +27,7 @@ var started = time.Now()
 // BinaryDeadline returns when the test binary times out; false in other programs, and if there is
 // no timeout.
 func BinaryDeadline() (deadline time.Time, ok bool) {
-	f := flag.Lookup("test.timeout")
-	if f == nil {
-		return deadline, false
-	}
-	timeout, err := time.ParseDuration(f.Value.String())
+	timeout, err := time.ParseDuration(flagText("test.timeout"))
 	return started.Add(timeout), err == nil && timeout > 0
 }
 

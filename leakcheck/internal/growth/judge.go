@@ -130,10 +130,10 @@ func (x *Experiment) stopped() *assertion.Outcome {
 	if x.failed {
 		return nil
 	}
-	if err := x.noRoom(); err != nil && !x.late {
-		return x.cutShort(err)
+	if x.late {
+		return x.outOfTime()
 	}
-	return x.outOfTime()
+	return x.cutShort(x.noRoom())
 }
 
 // settle waits, so that growth that is about to end can end, replaces the last snapshot by a new

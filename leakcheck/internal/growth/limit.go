@@ -94,25 +94,25 @@ func (x *Experiment) announce(grown int64) {
 func (x *Experiment) metLimit() (err error) {
 	x.eachLimit(func(l *ledger.Limit, grown int64) {
 		if grown >= minLeft && l.Used >= l.Max {
-			err = x.limitError(l)
+			err = x.limitError(l.String() + " are in use")
 		}
 	})
 	return err
 }
 
 // noRoom returns the error that too little is left of a limit for another call.
-func (x *Experiment) noRoom() (err error) {
-	share := 0.0
+func (x *Experiment) noRoom() error {
+	share, err := 0.0, x.limitError("too little is left") // what was in use may be given back by now
 	x.eachLimit(func(l *ledger.Limit, _ int64) {
 		if used := float64(l.Used) / float64(l.Max); used >= share {
-			share, err = used, x.limitError(l)
+			share, err = used, x.limitError(l.String()+" are in use")
 		}
 	})
 	return err
 }
 
-func (x *Experiment) limitError(l *ledger.Limit) error {
-	cause := fmt.Sprintf("op meets a limit of the system: %s are in use", l)
+func (x *Experiment) limitError(how string) error {
+	cause := "op meets a limit of the system: " + how
 	if left := x.before.left(); left != "" {
 		cause += ", and after " + textfmt.CountNoun(x.calls, "call") + " " + left
 	}

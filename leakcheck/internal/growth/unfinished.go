@@ -17,27 +17,31 @@ import (
 
 // A stock is what the process holds of things that have limits.
 type stock struct {
-	descriptors, tasks int64 // 0: unknown
-	goroutines         int
-	open               ledger.Descriptors // nil: unknown
+	open       ledger.Descriptors // nil: unknown
+	tasks      int64              // 0: unknown
+	goroutines int
 }
 
 func (x *Experiment) takeStock() stock {
 	s := stock{goroutines: runtime.NumGoroutine()}
 	if x.Resources != nil { // both fail where there is no /proc
 		s.open, _ = ledger.ListDescriptors()
-		s.descriptors, s.tasks, _ = ledger.CountTasks()
+		s.tasks, _ = ledger.CountTasks()
 	}
 	return s
 }
 
 // since returns how many descriptors and tasks there are more of now.
 func (s *stock) since() (descriptors, tasks int64) {
-	descriptors, tasks, err := ledger.CountTasks()
-	if err != nil || s.open == nil {
+	if s.open == nil {
 		return 0, 0
 	}
-	return max(0, descriptors-s.descriptors), max(0, tasks-s.tasks)
+	descriptors, err := ledger.CountDescriptors()
+	tasks, failed := ledger.CountTasks()
+	if err != nil || failed != nil {
+		return 0, 0
+	}
+	return max(0, descriptors-int64(len(s.open))), max(0, tasks-s.tasks)
 }
 
 // minLeft is the number of things from which on they are named. Fewer may be what the call that

@@ -22,21 +22,14 @@ func (g *Glance) Renew() error { return errUnsupported }
 // NewSince returns nothing.
 func (g *Glance) NewSince(*Glance) (found Amounts) { return found }
 
-// CountTasks is not supported on this system.
-func CountTasks() (descriptors, tasks int64, err error) { return 0, 0, errUnsupported }
+// CountDescriptors is not supported on this system.
+func CountDescriptors() (int64, error) { return 0, errUnsupported }
 
-// A Limit is a limit of the system, and how much of it is used.
-type Limit struct {
-	Name      string
-	Kind      Kind
-	Used, Max int64
-}
+// CountTasks is not supported on this system.
+func CountTasks() (int64, error) { return 0, errUnsupported }
 
 // Limits is not supported on this system.
 func Limits() []Limit { return nil }
-
-// String returns the name.
-func (l *Limit) String() string { return l.Name }
 
 // Take is not supported on this system.
 func Take(string) (*Ledger, error) { return nil, errUnsupported }

@@ -2,20 +2,13 @@ package ledger
 
 import (
 	"bytes"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"syscall"
-)
 
-// A Limit is a limit of the system, and how much of it is used. What others use of a limit that
-// several processes share is unknown for inotify, and 0.
-type Limit struct {
-	Name      string // "inotify instances (fs.inotify.max_user_instances)"
-	Kind      Kind   // of the resources that use it
-	Used, Max int64
-}
+	"github.com/leakgate/leakgate/internal/engine/memory/headroom"
+)
 
 // Limits returns the limits that an operation that leaves descriptors, threads or child processes
 // behind may meet. It leaves out those that cannot be read. It takes some hundred microseconds.
@@ -53,7 +46,7 @@ func Limits() []Limit {
 		add("processes and threads (ulimit -u)", Thread, threads, rlimit(rlimitNPROC))
 		add("threads (kernel.threads-max)", Thread, threads, readNumber("/proc/sys/kernel/threads-max"))
 	}
-	if folder := pidsFolder(); folder != "" {
+	for _, folder := range (headroom.System{}).Groups("pids") {
 		add("processes and threads ("+folder+"/pids.max)", Thread, readNumber(folder+"/pids.current"), readNumber(folder+"/pids.max"))
 	}
 	return all
@@ -78,39 +71,20 @@ func readNumber(name string) int64 {
 	return n
 }
 
-// pidsFolder returns the folder of the control group that limits the number of this process's
-// tasks, "" if there is none (cgroups(7), /proc/[pid]/cgroup).
-func pidsFolder() string {
-	text, err := readFile("/proc/self/cgroup", make([]byte, 1024))
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(string(text)) {
-		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(fields) < 3 || fields[1] != "" && fields[1] != "pids" {
-			continue
-		}
-		folder := "/sys/fs/cgroup" + strings.TrimSuffix("/"+fields[1], "/") + strings.TrimSuffix(fields[2], "/")
-		if readNumber(folder+"/pids.max") > 0 {
-			return folder
-		}
-	}
-	return ""
+// CountDescriptors returns how many descriptors are open. It takes some microseconds.
+func CountDescriptors() (n int64, err error) {
+	err = eachDescriptor(func(int) error { n++; return nil })
+	return n, err
 }
 
-// CountTasks returns how many descriptors are open, and how many threads and child processes there
-// are, plus a constant. It takes some microseconds.
-func CountTasks() (descriptors, tasks int64, err error) {
-	if err := eachDescriptor(func(int) error { descriptors++; return nil }); err != nil {
-		return 0, 0, err
-	}
+// CountTasks returns how many threads and child processes there are, plus a constant. It takes some
+// microseconds.
+func CountTasks() (n int64, err error) {
 	var st syscall.Stat_t
 	if err := syscall.Stat("/proc/self/task", &st); err != nil { // see Glance.Renew
-		return 0, 0, err
+		return 0, err
 	}
-	tasks = int64(st.Nlink)
-	return descriptors, tasks, eachChild(func(int, string, byte) { tasks++ })
+	n = int64(st.Nlink)
+	err = eachChild(func(int, string, byte) { n++ })
+	return n, err
 }
-
-// String returns "128 of 128 inotify instances (fs.inotify.max_user_instances)".
-func (l *Limit) String() string { return fmt.Sprintf("%d of %d %s", l.Used, l.Max, l.Name) }

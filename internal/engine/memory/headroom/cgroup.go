@@ -5,13 +5,15 @@ import (
 	"strings"
 )
 
-// A hierarchy is a mount of control groups with a memory controller.
+// A hierarchy is a mount of control groups with a controller.
 type hierarchy struct {
 	// the group that is mounted, such as "/docker/12ab" in a container without its own cgroup
 	// namespace
 	root   string
 	folder string
 	v1     bool
+	// whose limits are read: memory, pids
+	controller string
 }
 
 const raiseGroup = "raise the container's memory limit to %d MiB or more (docker run --memory, resources.limits.memory, MemoryMax)"
@@ -19,23 +21,38 @@ const raiseGroup = "raise the container's memory limit to %d MiB or more (docker
 // groups returns the limits of the process's control groups and of all their ancestors.
 func (s System) groups(swap int64) []Limit {
 	var limits []Limit
-	for _, h := range s.hierarchies() {
+	s.eachGroup("memory", func(h hierarchy, group string) {
+		if h.v1 {
+			limits = append(limits, s.groupV1(h, group, swap)...)
+		} else {
+			limits = append(limits, s.groupV2(h, group, swap)...)
+		}
+	})
+	return limits
+}
+
+// Groups returns the folders of the process's control groups with a controller, and of all their
+// ancestors.
+func (s System) Groups(controller string) (folders []string) {
+	s.eachGroup(controller, func(h hierarchy, group string) { folders = append(folders, path.Join(h.folder, group)) })
+	return folders
+}
+
+// eachGroup calls f for the process's control groups with a controller, and for all their
+// ancestors.
+func (s System) eachGroup(controller string, f func(h hierarchy, group string)) {
+	for _, h := range s.hierarchies(controller) {
 		for group := s.groupIn(h); ; group = path.Dir(group) {
-			if h.v1 {
-				limits = append(limits, s.groupV1(h, group, swap)...)
-			} else {
-				limits = append(limits, s.groupV2(h, group, swap)...)
-			}
+			f(h, group)
 			if group == "/" {
 				break
 			}
 		}
 	}
-	return limits
 }
 
-// hierarchies finds the mounts of control groups (proc(5), /proc/pid/mountinfo).
-func (s System) hierarchies() []hierarchy {
+// hierarchies finds the mounts of control groups with a controller (proc(5), /proc/pid/mountinfo).
+func (s System) hierarchies(controller string) []hierarchy {
 	text, err := readFile(s.path("/proc/self/mountinfo"))
 	if err != nil {
 		return nil
@@ -48,9 +65,9 @@ func (s System) hierarchies() []hierarchy {
 		if !ok || len(fields) < 5 || len(more) < 3 {
 			continue
 		}
-		v1 := more[0] == "cgroup" && strings.Contains(","+more[2]+",", ",memory,")
+		v1 := more[0] == "cgroup" && strings.Contains(","+more[2]+",", ","+controller+",")
 		if v1 || more[0] == "cgroup2" {
-			found = append(found, hierarchy{root: path.Clean(fields[3]), folder: fields[4], v1: v1})
+			found = append(found, hierarchy{root: path.Clean(fields[3]), folder: fields[4], v1: v1, controller: controller})
 		}
 	}
 	return found
@@ -66,14 +83,14 @@ func (s System) groupIn(h hierarchy) string {
 	for line := range strings.Lines(string(text)) {
 		// "4:memory:/docker/1234", or "0::/user.slice" of version 2 (cgroups(7)).
 		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(fields) != 3 || h.v1 != strings.Contains(","+fields[1]+",", ",memory,") || !h.v1 && fields[1] != "" {
+		if len(fields) != 3 || h.v1 != strings.Contains(","+fields[1]+",", ","+h.controller+",") || !h.v1 && fields[1] != "" {
 			continue
 		}
 		group := path.Clean("/" + fields[2])
 		if below, ok := strings.CutPrefix(group, h.root); ok && h.root != "/" {
 			group = path.Clean("/" + below)
 		}
-		for _, file := range []string{"/memory.current", "/memory.limit_in_bytes", "/cgroup.controllers"} {
+		for _, file := range []string{"/memory.current", "/memory.limit_in_bytes", "/pids.current", "/cgroup.controllers"} {
 			if _, err := readFile(s.path(h.folder + group + file)); err == nil {
 				return group
 			}

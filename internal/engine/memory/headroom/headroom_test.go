@@ -200,3 +200,20 @@ func TestHere(t *testing.T) {
 	}
 	require.NoError(t, System{}.Check(Need{}))
 }
+
+// The groups of a controller are found in both versions, below the mount, with their ancestors.
+func TestGroups(t *testing.T) {
+	v1 := system(t, map[string]string{
+		"/proc/self/mountinfo":                       "33 24 0:29 /docker /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n",
+		"/proc/self/cgroup":                          "5:cpu:/other\n8:pids:/docker/12ab\n",
+		"/sys/fs/cgroup/pids/12ab/pids.current":      "7\n",
+		"/sys/fs/cgroup/pids/docker/12ab/pids.other": "1\n",
+	})
+	require.Equal(t, []string{"/sys/fs/cgroup/pids/12ab", "/sys/fs/cgroup/pids"}, v1.Groups("pids"))
+	v2 := system(t, map[string]string{
+		"/proc/self/mountinfo":                     v2Mounts,
+		"/proc/self/cgroup":                        "0::/user/a\n",
+		"/sys/fs/cgroup/user/a/cgroup.controllers": "pids\n",
+	})
+	require.Equal(t, []string{"/sys/fs/cgroup/user/a", "/sys/fs/cgroup/user", "/sys/fs/cgroup"}, v2.Groups("pids"))
+}
