@@ -1,7 +1,6 @@
 package leakcheck
 
 import (
-	"github.com/leakgate/leakgate/internal/engine/capture/proof"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
@@ -17,11 +16,6 @@ type countingSnapshot struct {
 func (s countingSnapshot) Scan(opts ...refscan.ScanOption) (*refscan.Report, error) {
 	s.reads["scans"]++
 	return s.Frozen.Scan(opts...)
-}
-
-func (s countingSnapshot) CountTypes(all []*proof.TypeCount) (*refscan.Report, bool, error) {
-	s.reads["types"]++
-	return s.Frozen.CountTypes(all)
 }
 
 func (s countingSnapshot) Stacks() (*refscan.Stacks, error) {

@@ -8,18 +8,23 @@ import (
 	"github.com/leakgate/leakgate/leakcheck"
 )
 
-var readTwice []*[100]int
+type readItem struct {
+	_ *readItem
+	_ [100]int
+}
+
+var readTwice []*readItem
 
 // Whatever the assertion needs, a snapshot is scanned at most once, and nothing else of it is read
 // twice.
 func TestNothingIsScannedTwice(t *testing.T) {
 	needSnapshots(t)
 	for range 2 {
-		readTwice = append(readTwice, new([100]int))
+		readTwice = append(readTwice, &readItem{})
 	}
 	t.Cleanup(func() { readTwice = readTwice[:0:0] })
 	own := leakcheck.Root("leakcheck_test.readTwice")
-	objects := leakcheck.Type[*[100]int]()
+	objects := leakcheck.Type[*readItem]()
 	goroutines := leakcheck.Goroutines("leakcheck_test.**")
 	for _, c := range []struct {
 		name string
@@ -28,10 +33,10 @@ func TestNothingIsScannedTwice(t *testing.T) {
 	}{
 		{"reach", []leakcheck.Option{own.MaxObjects(3), own.MaxBytes(1 << 20)}, map[string]int{}},
 		{"in full", []leakcheck.Option{own.MaxObjects(3), leakcheck.Full()}, map[string]int{"snapshots": 1, "scans": 1}},
-		{"objects", []leakcheck.Option{own.MaxObjects(3), objects.MaxObjects(2)}, map[string]int{"snapshots": 1, "types": 1}},
+		{"objects", []leakcheck.Option{own.MaxObjects(3), objects.MaxObjects(2)}, map[string]int{}},
 		{"more than reach", []leakcheck.Option{own.MaxObjects(1), objects.MaxObjects(2)}, map[string]int{"snapshots": 3, "scans": 3, "elsewhere": 2}},
-		{"too many objects", []leakcheck.Option{own.MaxObjects(3), objects.MaxObjects(1)}, map[string]int{"snapshots": 3, "types": 3, "scans": 3, "elsewhere": 2}},
-		{"kept on purpose", []leakcheck.Option{leakcheck.TypeNamed("log.Logger").None()}, map[string]int{"snapshots": 1, "types": 1, "scans": 1}},
+		{"too many objects", []leakcheck.Option{own.MaxObjects(3), objects.MaxObjects(1)}, map[string]int{"snapshots": 3, "scans": 3, "elsewhere": 2}},
+		{"kept on purpose", []leakcheck.Option{leakcheck.TypeNamed("log.Logger").None()}, map[string]int{"snapshots": 1, "scans": 1}},
 		{"retained", []leakcheck.Option{own.MaxObjects(3).MaxRetainedObjects(3), objects.MaxRetainedBytes(1 << 20)}, map[string]int{"snapshots": 1, "scans": 1}},
 		{"goroutines", []leakcheck.Option{goroutines.Max(100)}, map[string]int{}},
 		{"leaked", []leakcheck.Option{goroutines.NoneLeaked()}, map[string]int{"snapshots": 1, "stacks": 1, "leaked": 1}},

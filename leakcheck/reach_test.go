@@ -35,7 +35,8 @@ func TestReachInPlaceOfSnapshots(t *testing.T) {
 		{"method", []Option{Root("app.(*Server).Serve").MaxObjects(200)}, nil, ""},
 		{"timer", []Option{Root("timer(app.expire)").MaxObjects(200)}, nil, ""},
 		{"no package", []Option{Root("sessions").MaxObjects(200)}, nil, ""},
-		{"path", []Option{own, Path("app.sessions").MaxObjects(200)}, nil, ""},
+		{"path of a variable", []Option{Path("app.sessions").MaxObjects(200)}, nil, "sessions 200 -1"},
+		{"path", []Option{own, Path("app.sessions[*]").MaxObjects(200)}, nil, ""},
 		{"retained", []Option{own, Root("app.sessions").MaxRetainedObjects(200)}, nil, ""},
 		{"goroutines", []Option{own, Goroutines("app.Serve").Max(1)}, nil, ""},
 		{"scope", []Option{own, Scope("example.com/app")}, nil, ""},
@@ -56,9 +57,9 @@ func TestReachInPlaceOfSnapshots(t *testing.T) {
 				tt.env(&w.env)
 			}
 			asked := ""
-			w.Reach = func(_ context.Context, all []*proof.Reach) (bool, []string, error) {
+			w.Prove = func(_ context.Context, c proof.Claims) (bool, []string, error) {
 				var each []string
-				for _, r := range all {
+				for _, r := range c.Variables {
 					each = append(each, fmt.Sprintf("%s %d %d", r.Ident, r.MaxObjects, r.MaxBytes))
 					r.Objects, r.Bytes = 7, 8
 					if !r.Is("example.com/app."+r.Ident) || r.Is("example.com/other."+r.Ident) {
@@ -92,7 +93,7 @@ func TestReachInPlaceOfSnapshots(t *testing.T) {
 func TestReachThatProvesNothing(t *testing.T) {
 	w := newWorld(t, report(sessions(100)))
 	asked := 0
-	w.Reach = func(context.Context, []*proof.Reach) (bool, []string, error) {
+	w.Prove = func(context.Context, proof.Claims) (bool, []string, error) {
 		asked++
 		return false, nil, nil
 	}
@@ -100,7 +101,7 @@ func TestReachThatProvesNothing(t *testing.T) {
 	if ok || asked != 1 || w.snapshots != 3 || !strings.Contains(ft.errorText(), "more is retained") {
 		t.Errorf("asked %d times, %d snapshots: %s", asked, w.snapshots, ft.errorText())
 	}
-	w.Reach = func(context.Context, []*proof.Reach) (bool, []string, error) {
+	w.Prove = func(context.Context, proof.Claims) (bool, []string, error) {
 		return false, nil, &refscan.UnavailableError{Cause: "no go command", Err: errors.New("sorry")}
 	}
 	w.env.Ci, w.snapshots = true, 0

@@ -54,8 +54,8 @@ func Path(pattern string) Selector { return Selector{request.PathSelector(patter
 // fails the test: an interface holds an object of another type, and a closure has the type of its
 // function. Bound what holds them with Root or Path.
 //
-// A count of all objects of the type, whatever holds them, comes first (unless Scope, Ignore or
-// Full is given): if it is within the bound, the paths of these objects are not determined.
+// If all bounds are on types and variables, and neither Scope, Ignore nor Full is given, the
+// allocator's records may prove that no more objects can be of the type, without a snapshot.
 func Type[T any]() Selector { return Selector{request.TypeSelector(reflect.TypeFor[T]())} }
 
 // TypeNamed selects like Type, by the type's name: "example.com/app.Session", "app.*",

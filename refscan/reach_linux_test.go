@@ -105,8 +105,8 @@ func charged(r *refscan.Report) map[string]proof.Reach {
 // reachOf returns what a variable leads to; false if that is not known.
 func reachOf(t *testing.T, name string, most int64) (proof.Reach, bool) {
 	i := strings.LastIndexByte(name, '.')
-	r := proof.Reach{Ident: name[i+1:], Is: func(n string) bool { return n == name }, MaxObjects: most, MaxBytes: -1}
-	within, err := proof.ReachWithin(context.Background(), t.Logf, []*proof.Reach{&r})
+	r := proof.Reach{Ident: name[i+1:], Is: func(n string) bool { return n == name }, Count: proof.Count{MaxObjects: most, MaxBytes: -1}}
+	within, err := proof.Within(context.Background(), t.Logf, proof.Claims{Variables: []*proof.Reach{&r}})
 	require.NoError(t, err)
 	return r, within
 }

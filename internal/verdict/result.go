@@ -37,7 +37,7 @@ const (
 	InFull     Method = "in full"     // snapshots, each scanned as a whole
 	ByCounters Method = "by counters" // the allocator's, read after garbage collections
 	ByReach    Method = "by reach"    // of variables: all that they lead to is within their bounds
-	ByTypes    Method = "by types"    // of a snapshot's objects: all of a type are within its bounds
+	ByTypes    Method = "by types"    // and of types: no more objects can be of a type than its bounds allow
 )
 
 // Result is one assertion of one run of a test.

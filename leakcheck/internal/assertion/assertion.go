@@ -33,9 +33,9 @@ import (
 // tests of this package.
 type Checker struct {
 	Observe   func(context.Context, observe.Needs) (*observe.Observation, error)
-	Reach     func(context.Context, []*proof.Reach) (within bool, logs []string, err error) // nil: every assertion takes a snapshot
-	Resources func(test string) (*ledger.Ledger, error)                                     // nil: resources are not listed
-	Native    func() (*nativeheap.Heap, error)                                              // nil: native memory is not counted
+	Prove     func(context.Context, proof.Claims) (within bool, logs []string, err error) // nil: every assertion takes a snapshot
+	Resources func(test string) (*ledger.Ledger, error)                                   // nil: resources are not listed
+	Native    func() (*nativeheap.Heap, error)                                            // nil: native memory is not counted
 	// NativeHolders finds the holders of blocks of C's heap, NativeBlocks lists the blocks; nil:
 	// not called
 	NativeHolders func(context.Context, func(nativeheap.Block) bool) (*nativeholders.Result, error)
@@ -56,7 +56,7 @@ type Checker struct {
 func ThisProcess() *Checker {
 	return &Checker{
 		Observe:       observe.NewEngine().Observe,
-		Reach:         observe.Reach,
+		Prove:         observe.Prove,
 		Resources:     ledger.Take,
 		Native:        nativeheap.Take,
 		NativeHolders: observe.NativeHolders,
@@ -214,26 +214,16 @@ func (a *Assertion) Judge() *Outcome {
 		b := a.Req.Baseline
 		o.Base, o.Before = observe.Artifacts{Heap: b.Heap, Report: b.Report}, b.Live
 	}
-	less := a.proof()
-	if less != nil {
-		within, err := a.byReach(less)
-		types := nonNil(less.types)
-		switch {
-		case err != nil:
-			return a.Unknown(err)
-		case !within:
-			less = nil
-		case len(types) == 0:
-			return a.proved(o, less, verdict.ByReach, "")
-		}
+	if proved, err := a.proved(); err != nil {
+		return a.Unknown(err)
+	} else if proved != nil {
+		proved.Base, proved.Before = o.Base, o.Before
+		return proved
 	}
 	checks := a.checks(o.Golden)
 	var all observe.Needs
 	for _, c := range checks {
 		all = all.And(c.Needs())
-	}
-	if less != nil {
-		all.Types = nonNil(less.types)
 	}
 	if err := a.recall(all); err != nil {
 		return a.Unknown(err)
@@ -255,8 +245,6 @@ func (a *Assertion) Judge() *Outcome {
 			unknown := a.Unknown(err)
 			unknown.Eval, unknown.Golden = e, o.Golden
 			return unknown
-		case err == nil && e == nil:
-			return a.proved(o, less, verdict.ByTypes, first)
 		case err == nil:
 			o.Eval = e
 			if e.Ok() && (!a.compared.Writing() || a.compared.Same(before)) || last || len(e.Problems()) > 0 {
@@ -309,9 +297,6 @@ func (a *Assertion) observe(n observe.Needs, checks []check.Check) (*check.Evalu
 	}
 	a.Logs = append(a.Logs, obs.Logs...)
 	obs.Logs = a.Logs
-	if obs.Counted {
-		return nil, nil
-	}
 	if obs.Names != nil {
 		a.Env.Declared = obs.Names.Declaration
 	}

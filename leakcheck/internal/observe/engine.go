@@ -37,7 +37,6 @@ type Observation struct {
 	// the heap if the nearest variable claims each object; nil if it was not asked for
 	ByDistance *refscan.Report
 	Kept       Frozen // the snapshot, for further scans; nil unless it was asked for
-	Counted    bool   // the requested types are within their bounds, and the audit holds: nothing was scanned
 	Heap       string // the heap profile of the same moment, "" if it was not asked for
 }
 
@@ -63,7 +62,6 @@ type Frozen interface {
 	Stacks() (*refscan.Stacks, error)
 	LeakedGoroutines() ([]*refscan.LeakedGoroutine, error)
 	PackageNames() map[string]string
-	CountTypes(all []*proof.TypeCount) (r *refscan.Report, within bool, err error)
 	Arrange(*refscan.Order)
 	Held(queries ...refscan.Query) ([]*refscan.Held, error)
 	Elsewhere(of refscan.Query, is func(path, typ string) bool) (*refscan.Elsewhere, error)
@@ -106,13 +104,12 @@ func (l *Logger) Lines() []string {
 	return l.lines
 }
 
-// Reach reports whether package variables reach no more than each query allows, and returns notes
-// on slow steps. Errors are those of Observe.
-func Reach(ctx context.Context, all []*proof.Reach) (within bool, logs []string, err error) {
+// Prove calls proof.Within, and returns notes on slow steps. Errors are those of Observe.
+func Prove(ctx context.Context, c proof.Claims) (within bool, logs []string, err error) {
 	Observing.Lock()
 	defer Observing.Unlock()
 	var log Logger
-	within, err = proof.ReachWithin(ctx, log.Log, all)
+	within, err = proof.Within(ctx, log.Log, c)
 	return within, log.Lines(), public(err)
 }
 
@@ -221,17 +218,6 @@ func (o *Observation) read(s Frozen, n Needs) error {
 	}
 	if !n.Heap {
 		return nil
-	}
-	if len(n.Types) > 0 {
-		naming.LearnPackageNames(s.PackageNames())
-		r, within, err := s.CountTypes(n.Types)
-		if err != nil {
-			return err
-		}
-		if within && Audit(r) == nil {
-			o.Report, o.Counted = r, true
-			return nil
-		}
 	}
 	if n.ByDistance {
 		s.Arrange(nil)

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"github.com/leakgate/leakgate/internal/engine/capture/proof"
 	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -20,10 +19,8 @@ type Needs struct {
 	Profile    bool    // the heap profile of the same moment
 	AlsoHeldBy []Place // places whose other holders are to be found
 	Native     bool    // the holders of the blocks of C's malloc; needs heap
-	// the heap is not scanned if there are no more objects of these types than the counts allow
-	Types []*proof.TypeCount
-	Held  []*Held // what nodes hold, whoever else holds it; needs heap
-	Keep  bool    // the snapshot is kept, for Recall
+	Held       []*Held // what nodes hold, whoever else holds it; needs heap
+	Keep       bool    // the snapshot is kept, for Recall
 	// a second report, in which the nearest variable claims each object, whatever Order says
 	ByDistance bool
 	Order      *refscan.Order // in which roots claim objects; nil: by distance alone
@@ -74,6 +71,6 @@ func (n Needs) And(m Needs) Needs {
 		Retained: n.Retained || m.Retained, Cuts: append(n.Cuts[:len(n.Cuts):len(n.Cuts)], m.Cuts...),
 		Profile: n.Profile || m.Profile, AlsoHeldBy: append(n.AlsoHeldBy[:len(n.AlsoHeldBy):len(n.AlsoHeldBy)], m.AlsoHeldBy...),
 		Native: n.Native || m.Native,
-		Types:  append(n.Types[:len(n.Types):len(n.Types)], m.Types...), Held: append(n.Held[:len(n.Held):len(n.Held)], m.Held...), Order: order, Keep: n.Keep || m.Keep, ByDistance: n.ByDistance || m.ByDistance,
+		Held:   append(n.Held[:len(n.Held):len(n.Held)], m.Held...), Order: order, Keep: n.Keep || m.Keep, ByDistance: n.ByDistance || m.ByDistance,
 	}
 }

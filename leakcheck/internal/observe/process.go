@@ -2,9 +2,7 @@ package observe
 
 import (
 	"context"
-	"runtime"
 
-	"github.com/leakgate/leakgate/internal/engine/capture/proof"
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -32,22 +30,6 @@ func InSnapshot(use func(Process) error, opts ...refscan.CaptureOption) error {
 		err = closeErr
 	}
 	return err
-}
-
-// CountTypes calls proof.CountTypes and returns a report without roots. Its Totals are for the
-// audit; the totals of attribution are 0.
-func (s Process) CountTypes(all []*proof.TypeCount) (*refscan.Report, bool, error) {
-	c, within, err := proof.CountTypes((*snapshot.Snapshot)(s.Snapshot), all)
-	if err != nil || !within {
-		return nil, false, public(err)
-	}
-	return &refscan.Report{
-		GoVersion: runtime.Version(), Collections: c.Collections, Undecided: c.Undecided, Pause: s.Pause(), Warnings: c.Warnings,
-		Totals: refscan.Totals{
-			LiveObjects: c.LiveObjects, LiveBytes: c.LiveBytes, ExtraBytes: c.ExtraBytes,
-			MissedObjects: c.MissedObjects, MissedBytes: c.MissedBytes,
-		},
-	}, true, nil
 }
 
 // Detach calls snapshot.Detach.

@@ -16,13 +16,20 @@ func (b *Bound) TypeCount() *proof.TypeCount {
 		return nil
 	}
 	c := &proof.TypeCount{
-		Is:         func(reference string) bool { return s.Types.Matches(naming.CleanType(reference)) },
-		MaxObjects: orNone(b.MaxObjects), MaxBytes: orNone(b.MaxBytes),
+		Is:    func(reference string) bool { return s.Types.Matches(naming.CleanType(reference)) },
+		Name:  s.Shown,
+		Count: b.count(),
 	}
-	if c.Name = s.Shown; s.Object != nil { // the compiler checks that the type exists; packages may share a short name
-		c.Name, c.Known = s.Types.Exact(), true
+	if s.Object != nil { // packages may share a short name
+		c.Name = s.Types.Exact()
+	} else if !s.Types.Pattern.Plain() { // closures, which the proof does not know, may match
+		return nil
 	}
 	return c
+}
+
+func (b *Bound) count() proof.Count {
+	return proof.Count{MaxObjects: orNone(b.MaxObjects), MaxBytes: orNone(b.MaxBytes)}
 }
 
 // orNone returns the bound, or -1 if there is none.
@@ -38,13 +45,13 @@ func orNone(most *int64) int64 {
 // the variable alone.
 func (b *Bound) Reach() *proof.Reach {
 	p := &b.Selector.Path
-	if b.Selector.Kind != selectRoot || !p.Plain() || p.Special != "" || b.Cut.Given() {
+	if b.Selector.Kind != selectRoot && b.Selector.Kind != SelectPath || !p.Plain() || p.Special != "" || b.Cut.Given() {
 		return nil
 	}
-	// With more than one dot it can be a variable of a function.
+	// With more than one dot it can be a variable of a function, or the path of a field.
 	pkg, ident, ok := strings.Cut(p.Text[strings.LastIndexByte(p.Text, '/')+1:], ".")
 	if !ok || pkg == "" || !token.IsIdentifier(ident) {
 		return nil
 	}
-	return &proof.Reach{Ident: ident, Is: p.MatchWhole, MaxObjects: orNone(b.MaxObjects), MaxBytes: orNone(b.MaxBytes)}
+	return &proof.Reach{Ident: ident, Is: p.MatchWhole, Count: b.count()}
 }

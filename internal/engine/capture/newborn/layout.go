@@ -1,6 +1,9 @@
 package newborn
 
-import "github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
+import (
+	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
+	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
+)
 
 // A Layout has the addresses of the runtime's variables that a watch reads, and the offsets of
 // fields.
@@ -15,11 +18,20 @@ type Layout struct {
 	header     rtlayout.Map
 	table      rtlayout.MapTable
 	moduledata rtlayout.Module
+	descriptor rtlayout.Descriptor
+
+	types, typesEnd uintptr // where the descriptors of the first module's types lie
+	greenTea        bool
 }
 
 // NewLayout looks up the layout of a program that was loaded bias bytes above where it was linked.
 func NewLayout(names rtlayout.Names, bias uint64) (*Layout, error) {
 	in, l := rtlayout.In(names, bias), &Layout{}
-	in.Fill(&l.at, &l.mheap, &l.mspan, &l.g, &l.p, &l.timer, &l.hchan, &l.header, &l.table, &l.moduledata)
-	return l, in.Err()
+	in.Fill(&l.at, &l.mheap, &l.mspan, &l.g, &l.p, &l.timer, &l.hchan, &l.header, &l.table, &l.moduledata, &l.descriptor)
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	_, l.greenTea = names.TypeByName(rtlayout.GreenTea)
+	l.types, l.typesEnd = rawmem.Word(l.at.Modules+l.moduledata.Types), rawmem.Word(l.at.Modules+l.moduledata.TypesEnd)
+	return l, nil
 }

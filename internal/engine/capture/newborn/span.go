@@ -12,11 +12,22 @@ var errMoved = errors.New("a garbage collection was under way")
 
 // A span is the part of a runtime span's record that a watch reads.
 type span struct {
-	base  uintptr
-	size  uintptr // of an object
-	bits  uintptr // address of its allocBits
-	elems uint32
-	class uint8 // runtime.spanClass: the size class twice, plus one without pointers
+	base      uintptr
+	pages     uintptr // size of the span in bytes
+	size      uintptr // of an object
+	bits      uintptr // address of its allocBits
+	largeType uintptr // address of the descriptor of a large object's type
+	elems     uint32
+	free      uint32 // all objects before this one are allocated
+	class     uint8  // runtime.spanClass: the size class twice, plus one without pointers
+	arena     bool   // memory of the arenas experiment
+}
+
+// allocated reports whether an object is alive, or was when the last collection ended.
+//
+//go:norace
+func (s *span) allocated(i uint32) bool {
+	return i < s.free || rawmem.Byte(s.bits+uintptr(i/8))>>(i%8)&1 != 0
 }
 
 // words is the number of 64-bit words of the span's bits.
@@ -68,8 +79,10 @@ func (l *Layout) spans(swept bool, visit func(k int, s *span)) error {
 			return errMoved
 		}
 		s := span{
-			base: rawmem.Word(p + l.mspan.StartAddr), size: rawmem.Word(p + l.mspan.ElemSize), bits: rawmem.Word(p + l.mspan.AllocBits),
-			elems: uint32(rawmem.Quarter(p + l.mspan.Elems)), class: rawmem.Byte(p + l.mspan.Class),
+			base: rawmem.Word(p + l.mspan.StartAddr), pages: rawmem.Word(p+l.mspan.Pages) * rtlayout.PageSize,
+			size: rawmem.Word(p + l.mspan.ElemSize), bits: rawmem.Word(p + l.mspan.AllocBits), largeType: rawmem.Word(p + l.mspan.LargeType),
+			elems: uint32(rawmem.Quarter(p + l.mspan.Elems)), free: uint32(rawmem.Quarter(p + l.mspan.FreeIndex)),
+			class: rawmem.Byte(p + l.mspan.Class), arena: rawmem.Byte(p+l.mspan.UserArena) != 0,
 		}
 		if s.bits == 0 || s.size == 0 || s.elems == 0 {
 			return errMoved // a span that is just being made

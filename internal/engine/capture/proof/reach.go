@@ -6,7 +6,6 @@ package proof
 import (
 	"context"
 	"math"
-	"sync"
 
 	"github.com/leakgate/leakgate/internal/engine/capture/reach"
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
@@ -20,23 +19,31 @@ import (
 type Reach struct {
 	Ident string                 // the variable's name, without its package's name
 	Is    func(name string) bool // reports whether a variable is meant, by its name below the import path or below the package's name
-	// MaxObjects and MaxBytes are the bounds at which the count may stop; negative: none.
-	MaxObjects, MaxBytes int64
-
-	Objects, Bytes int64 // found
+	Count
 }
 
-// ReachWithin reports whether all variables lead to no more than their bounds allow, and fills in
-// the numbers found. It reads this very process, without a collection and without waiting for it to
-// settle: the world is stopped for some ten microseconds, and for a millisecond at most. The result
-// holds for that moment. Like refscan.Capture it reads (or builds) the debug information first, and
-// returns an error if it cannot.
-//
-// If it returns false, a variable exceeds its bounds, or ReachWithin cannot tell: because a
-// variable leads to more than can be followed in that time, or to a goroutine's stack; because its
-// name stands for no variable, for several, or also for variables in a function's frames; or
-// because other goroutines ran meanwhile. A scan can tell.
-func ReachWithin(ctx context.Context, logf func(string, ...any), all []*Reach) (within bool, err error) {
+// A Count is a number of objects and their bytes, with bounds.
+type Count struct {
+	MaxObjects, MaxBytes int64 // negative: none
+	Objects, Bytes       int64 // found
+}
+
+func (c *Count) within() bool {
+	return (c.MaxObjects < 0 || c.Objects <= c.MaxObjects) && (c.MaxBytes < 0 || c.Bytes <= c.MaxBytes)
+}
+
+// Claims are bounds that may be proved without a scan.
+type Claims struct {
+	Variables []*Reach
+	Types     []*TypeCount
+}
+
+// Within reports whether all counts are within their bounds, and fills in the numbers found. It
+// reads memory of this very process, without waiting for it to settle; the result holds for the
+// moment when Within began. Like refscan.Capture it reads (or builds) the debug information first,
+// and returns an error if it cannot. If it returns false, a count exceeds its bounds, or Within
+// cannot tell. A scan can.
+func Within(ctx context.Context, logf func(string, ...any), c Claims) (within bool, err error) {
 	defer snapshot.Turn()()
 	defer snapshot.Guard(&err)()
 	if snapshot.Padded || snapshot.CheckPlatform() != nil || snapshot.CheckSettings() != nil {
@@ -46,8 +53,21 @@ func ReachWithin(ctx context.Context, logf func(string, ...any), all []*Reach) (
 	if err != nil {
 		return false, err
 	}
-	programVariables.Lock()
-	defer programVariables.Unlock()
+	if within, err = variablesWithin(x, c.Variables); err != nil || !within || len(c.Types) == 0 {
+		return within, err
+	}
+	return typesWithin(ctx, x, c.Types)
+}
+
+// variablesWithin reports whether all variables lead to no more than their bounds allow. The world
+// is stopped for some ten microseconds, and for a millisecond at most. It cannot tell if a
+// variable leads to more than can be followed in that time, or to a goroutine's stack; if its name
+// stands for no variable, for several, or also for variables in a function's frames; or if other
+// goroutines ran meanwhile.
+func variablesWithin(x *debuginfo.Index, all []*Reach) (within bool, err error) {
+	if len(all) == 0 {
+		return true, nil
+	}
 	if err := programVariables.prepare(x); err != nil {
 		return false, nil // a scan has other ways
 	}
@@ -75,11 +95,11 @@ func orAny(most int64) int64 {
 	return most
 }
 
-// programVariables is the data on this program's variables. It is made from one index.
+// programVariables is the data on this program's variables. It is made from one index. Captures
+// take turns.
 var programVariables variables
 
 type variables struct {
-	sync.Mutex
 	x        *debuginfo.Index
 	layout   *reach.Layout
 	err      error           // why layout is nil

@@ -1,124 +1,157 @@
 package proof
 
 import (
+	"context"
 	"reflect"
-	"sync"
+	"strings"
 
+	"github.com/leakgate/leakgate/internal/engine/capture/newborn"
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
-	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
-// A TypeCount is the number of objects of one or several types: never fewer than a scan charges to
-// nodes of these types, apart from objects that it charges to nodes as untyped, and often more.
+// A TypeCount is the number of objects that may be of one type: never fewer than a scan finds, and
+// often more, since garbage counts, and so do objects of other types whose pointers are at the
+// same places.
 type TypeCount struct {
-	// Is reports whether objects count that references of that type lead to; see refscan.Node.Type.
+	// Is reports whether objects count that references of that type lead to; see
+	// refscan.Node.Type. It must not be true for closures.
 	Is func(reference string) bool
 	// Name identifies Is: all TypeCounts with the same Name have an equivalent Is.
 	Name string
-	// Known says that the program is known to have such a type.
-	Known bool
-	// MaxObjects and MaxBytes are bounds; negative: none.
-	MaxObjects, MaxBytes int64
-
-	Objects, Bytes int64 // found
+	Count
 }
 
-// Counted is the audit of a count: the fields of refscan.Totals and refscan.Report of the same
-// names.
-type Counted struct {
-	LiveObjects, LiveBytes                 int64
-	MissedObjects, MissedBytes, ExtraBytes int64
-	Collections                            int
-	Undecided                              bool
-	Warnings                               []string
-}
-
-// CountTypes reports whether each type has no more objects than its bound allows, and fills in the
-// numbers found. Like Scan it types the objects of the snapshot, but charges them to no root; a
-// later Scan reuses the types.
+// typesWithin reports whether each type has no more objects than its bound allows. It reads the
+// allocator's records of where objects have pointers while the program runs: two words or so for
+// each object, and once more after a collection if there was too much garbage.
 //
-// If it returns false, a type exceeds its bound, or the types cannot tell: Scan can.
-func CountTypes(s *snapshot.Snapshot, all []*TypeCount) (found *Counted, within bool, err error) {
-	if err := s.Opened(); err != nil {
-		return nil, false, err
-	}
-	defer snapshot.Guard(&err)()
-	if s.Stopped() {
-		return nil, false, nil
-	}
-	heap, err := s.Heap()
+// It cannot tell if objects of the type have no pointers, or if other types' have them at the same
+// places; if the objects of such a reference are arrays, maps, channels or closures; or if
+// elements of some map, which count like objects, are of that type. Objects count that were
+// allocated for a value of the type. Those that have one as a part do not, nor memory for another
+// type that the program takes for one, by package unsafe.
+func typesWithin(ctx context.Context, x *debuginfo.Index, all []*TypeCount) (within bool, err error) {
+	layout, err := layoutOf(x)
 	if err != nil {
-		return nil, false, err
+		return false, nil // a scan has other ways
 	}
-	for _, c := range all {
-		known, small := namedTypes.of(s.Index(), heap, c)
-		if !known || small {
-			return nil, false, nil
-		}
-		ok := false
-		if c.Objects, c.Bytes, ok = heap.Count(c.Is); !ok {
-			return nil, false, nil
-		}
-		if c.MaxObjects >= 0 && c.Objects > c.MaxObjects || c.MaxBytes >= 0 && (c.Bytes < 0 || c.Bytes > c.MaxBytes) {
-			return nil, false, nil
+	shapes := make([][]newborn.Shape, len(all))
+	for i, c := range all {
+		if shapes[i] = shapesFor(x, c); shapes[i] == nil {
+			return false, nil
 		}
 	}
-	if err := s.Model().Mem.Broken(); err != nil {
-		return nil, false, snapshot.HeapError(err)
+	if countShapes(layout, shapes, all) {
+		return true, nil
 	}
-	t := heap.Totals(nil)
-	objects, bytes := s.Excused()
-	return &Counted{
-		LiveObjects: t.LiveObjects - objects, LiveBytes: t.LiveBytes - bytes,
-		MissedObjects: t.MissedObjects - objects, MissedBytes: t.MissedBytes - bytes, ExtraBytes: t.ExtraBytes,
-		Collections: s.Collections(), Undecided: s.Undecided(), Warnings: s.Model().Warnings,
-	}, true, nil
+	if err := snapshot.CollectNow(ctx); err != nil {
+		return false, err
+	}
+	return countShapes(layout, shapes, all), nil
 }
 
-// namedTypes caches the results of typeNames.of.
-var namedTypes typeNames
+// countShapes fills in the counts, and reports whether they are within their bounds.
+func countShapes(layout *newborn.Layout, shapes [][]newborn.Shape, all []*TypeCount) bool {
+	within := true
+	for i, c := range all {
+		var err error
+		c.Objects, c.Bytes, err = layout.CountShapes(shapes[i])
+		within = within && err == nil && c.within()
+	}
+	return within
+}
 
-type typeNames struct {
-	sync.Mutex
+// namedShapes caches the results of shapesOf, by the names of the counts. Captures take turns.
+var namedShapes struct {
 	x       *debuginfo.Index
-	answers map[typeName]typeAnswer
+	answers map[string][]newborn.Shape
 }
 
-type typeName struct {
-	name  string
-	known bool
+func shapesFor(x *debuginfo.Index, c *TypeCount) []newborn.Shape {
+	if namedShapes.x != x {
+		namedShapes.x, namedShapes.answers = x, make(map[string][]newborn.Shape)
+	}
+	shapes, known := namedShapes.answers[c.Name]
+	if !known {
+		shapes = shapesOf(x, c.Is)
+		namedShapes.answers[c.Name] = shapes
+	}
+	return shapes
 }
 
-type typeAnswer struct{ known, small bool }
+// maxShapes bounds how many types of one name are looked for, such as local types of several
+// functions.
+const maxShapes = 8
 
-// of reports whether the program has a type that c means, and whether values of such a type may
-// share blocks: values in shared blocks have no type.
-func (n *typeNames) of(x *debuginfo.Index, heap *typedheap.Heap, c *TypeCount) (known, small bool) {
-	n.Lock()
-	defer n.Unlock()
-	if n.x != x {
-		n.x, n.answers = x, make(map[typeName]typeAnswer)
+// shapesOf returns the shapes of all types of the program whose objects count. It returns nil if
+// there are none, or if the allocator's records cannot tell such objects from others.
+func shapesOf(x *debuginfo.Index, is func(reference string) bool) (shapes []newborn.Shape) {
+	inline := func(t debuginfo.Type) bool {
+		key, val := x.TypeHead(t.Key), x.TypeHead(t.Elem)
+		return t.Kind == reflect.Map && is(val.Name) && heaptype.HasInlineEntries(key.Kind, val.Kind)
 	}
-	key := typeName{c.Name, c.Known}
-	if a, ok := n.answers[key]; ok {
-		return a.known, a.small
-	}
-	a := typeAnswer{known: c.Known}
-	for id := 1; id <= x.NumTypes(); id++ {
-		t := x.TypeHead(debuginfo.TypeID(id))
-		if a.known && t.Size > typedheap.BlockSize {
+	for id := debuginfo.TypeID(1); int(id) <= x.NumTypes(); id++ {
+		t := x.TypeHead(id)
+		switch {
+		case is("[]" + t.Name), inline(t), t.Kind == reflect.Pointer && is("*"+t.Name):
+			return nil
+		case t.Kind == reflect.Pointer: // is is asked about the type that it leads to
 			continue
+		case !is("*"+t.Name) && !is(t.Name):
+			continue
+		case t.Kind != reflect.Struct && t.Kind != reflect.Array, heaptype.IsTrie(t.Name), partOfOther(t.Name):
+			return nil
 		}
-		means := c.Is(t.Name) || typedheap.AnyForm(c.Is, t.Name)
-		// No object has the type of a function or an interface, and what points to one is rare: a
-		// scan tells whether such a name is a mistake.
-		a.known = a.known || means && t.Kind != reflect.Func && t.Kind != reflect.Interface && t.Kind != reflect.Pointer
-		if means && t.Size <= typedheap.BlockSize && typedheap.CouldBeSmall(heap.Types.ByID(t.ID)) {
-			a.small = true
-			break
+		s, pointers := shapeOf(x, id)
+		if !pointers || len(shapes) == maxShapes {
+			return nil
+		}
+		shapes = append(shapes, s)
+	}
+	return shapes
+}
+
+// partOfOther reports whether the runtime allocates objects that are known by a type as parts of
+// larger ones, or outside of the heap: time.newTimer returns the beginning of a runtime.timeTimer
+// (go1.26 and go1.27 runtime/time.go).
+func partOfOther(name string) bool {
+	pkg := symbol.Package(name)
+	return pkg == "runtime" || pkg == "time" || strings.HasPrefix(pkg, "internal/")
+}
+
+// shapeOf returns the shape of a type, and whether it has pointers.
+func shapeOf(x *debuginfo.Index, id debuginfo.TypeID) (s newborn.Shape, pointers bool) {
+	t := x.Type(id)
+	s = newborn.Shape{Size: uintptr(t.Size), Known: ^uint64(0), Hash: t.RuntimeHash}
+	add := func(part newborn.Shape, is bool, at uint64) {
+		pointers = pointers || is
+		s.Mask |= part.Mask << (at / 8) // what is beyond 64 words falls off
+		s.Known &^= ^part.Known << (at / 8)
+	}
+	switch t.Kind {
+	case reflect.Map, reflect.Chan, reflect.Func, reflect.String, reflect.Slice, reflect.UnsafePointer:
+		s.Mask, pointers = 1, true
+	case reflect.Pointer:
+		if !heaptype.NotInHeap(x, t.Elem) {
+			s.Mask, pointers = 1, true
+		}
+	case reflect.Interface:
+		// The first word leads to the type; types made at run time count it as a pointer (go1.26
+		// and go1.27 reflect/type.go, addTypeBits).
+		s.Mask, s.Known, pointers = 2, ^uint64(1), true
+	case reflect.Array:
+		elem, is := shapeOf(x, t.Elem)
+		for i := range min(t.Len, 64) {
+			add(elem, is, uint64(i)*uint64(elem.Size))
+		}
+	case reflect.Struct:
+		for _, f := range t.Fields {
+			part, is := shapeOf(x, f.Type)
+			add(part, is, uint64(f.Offset))
 		}
 	}
-	n.answers[key] = a
-	return a.known, a.small
+	return s, pointers
 }

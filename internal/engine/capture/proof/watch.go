@@ -66,7 +66,12 @@ func newbornLayout(ctx context.Context, logf func(string, ...any)) (*newborn.Lay
 	if err != nil {
 		return nil, err
 	}
-	if known.index == index { // captures take turns
+	return layoutOf(index)
+}
+
+// layoutOf returns the layout of the runtime's records in the program of an index.
+func layoutOf(index *debuginfo.Index) (*newborn.Layout, error) {
+	if known.index == index {
 		return known.layout, nil
 	}
 	bias, err := snapshot.LoadBias(index)
@@ -81,7 +86,8 @@ func newbornLayout(ctx context.Context, logf func(string, ...any)) (*newborn.Lay
 	return layout, nil
 }
 
-// known caches the layout that was looked up last: a lookup takes half a millisecond.
+// known caches the layout that was looked up last: a lookup takes half a millisecond. Captures take
+// turns.
 var known struct {
 	index  *debuginfo.Index
 	layout *newborn.Layout

@@ -22,7 +22,7 @@ type maker struct {
 	surveyed *survey // nil until it is needed
 
 	enclosures map[EnclosingQuery]*Type
-	offHeap    map[debuginfo.TypeID]bool // struct types: see notInHeap
+	offHeap    map[debuginfo.TypeID]bool // types of pointees: see notInHeap
 }
 
 func newMaker(m *goruntime.Model, names *debuginfo.Index) maker {
@@ -168,7 +168,7 @@ func (k *maker) reference(d debuginfo.Type) (kind opKind, target debuginfo.TypeI
 		if d.Name == "*runtime.hchan" {
 			return opHchan, d.Elem, true
 		}
-		return opPointer, d.Elem, !k.notInHeap(d.Elem, 0)
+		return opPointer, d.Elem, !k.notInHeap(d.Elem)
 	case reflect.UnsafePointer:
 		return OpUnsafe, 0, true
 	case reflect.String:
@@ -197,32 +197,39 @@ func (k *maker) reference(d debuginfo.Type) (kind opKind, target debuginfo.TypeI
 	return 0, 0, false
 }
 
-// notInHeap reports whether a type is marked as living outside of the collected heap; pointers to
+// notInHeap caches NotInHeap for struct types.
+func (k *maker) notInHeap(id debuginfo.TypeID) bool {
+	is, known := k.offHeap[id]
+	if !known {
+		is = NotInHeap(k.names, id)
+		k.offHeap[id] = is
+	}
+	return is
+}
+
+// NotInHeap reports whether a type is marked as living outside of the collected heap; pointers to
 // it are no pointers to the collector (go1.26 and go1.27 internal/runtime/sys/nih.go). Types of the
 // runtime are, and the C structs that cgo knows by their names alone: they embed
 // runtime/cgo.Incomplete.
-func (k *maker) notInHeap(id debuginfo.TypeID, depth int) bool {
+func NotInHeap(names *debuginfo.Index, id debuginfo.TypeID) bool { return notInHeap(names, id, 0) }
+
+func notInHeap(names *debuginfo.Index, id debuginfo.TypeID, depth int) bool {
 	if id == 0 || depth > 4 {
 		return false
 	}
-	d := k.names.TypeHead(id)
+	d := names.TypeHead(id)
 	if d.Name == "internal/runtime/sys.NotInHeap" || d.Name == "internal/runtime/sys.nih" {
 		return true
 	}
 	if d.Kind != reflect.Struct {
 		return false
 	}
-	if is, known := k.offHeap[id]; known && depth == 0 {
-		return is
+	for _, f := range names.Type(id).Fields {
+		if f.Offset == 0 && notInHeap(names, f.Type, depth+1) {
+			return true
+		}
 	}
-	is := false
-	for _, f := range k.names.Type(id).Fields {
-		is = is || f.Offset == 0 && k.notInHeap(f.Type, depth+1)
-	}
-	if depth == 0 { // results of deeper calls are incomplete, since depth is bounded
-		k.offHeap[id] = is
-	}
-	return is
+	return false
 }
 
 // fieldLabel is a field's name, except that both directions of a container/list have one name.

@@ -58,9 +58,13 @@ func (k *maker) mapLayout(t *Type) *mapLayout {
 	if l.KeyOffset != 0 && l.ValOffset != 0 {
 		l.Group = uint64(g.Size)
 	}
-	l.inline = !isReference(key.Kind) && !isReference(val.Kind)
+	l.inline = HasInlineEntries(key.Kind, val.Kind)
 	return l
 }
+
+// HasInlineEntries reports whether the tables of maps with such keys and values hold their entries
+// whole, so that no entry is an object of its own.
+func HasInlineEntries(key, val reflect.Kind) bool { return !isReference(key) && !isReference(val) }
 
 func isReference(k reflect.Kind) bool {
 	switch k {
@@ -68,10 +72,4 @@ func isReference(k reflect.Kind) bool {
 		return true
 	}
 	return false
-}
-
-// HasInlineEntries reports whether the tables of a map type hold its entries whole, so that no
-// entry is an object of its own.
-func (tt *Table) HasInlineEntries(t *Type) bool {
-	return t.Kind == reflect.Map && tt.MapLayout(t).inline
 }

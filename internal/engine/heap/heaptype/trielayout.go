@@ -29,6 +29,12 @@ const (
 // unknownTrie stands for a layout that the debug information lacks.
 var unknownTrie = new(trieLayout)
 
+// IsTrie reports whether values of a type are counted as one object with the memory below them,
+// like maps.
+func IsTrie(name string) bool {
+	return name == "sync.Map" || strings.HasPrefix(name, TrieMapPrefix) || strings.HasPrefix(name, canonMapPrefix)
+}
+
 // trieLayout finds the layout of the nodes of a HashTrieMap type, unknownTrie if the debug
 // information lacks it.
 func (k *maker) trieLayout(t *Type) *trieLayout {

@@ -109,6 +109,12 @@ type MapTable struct {
 	Capacity uintptr `is:"capacity"` // 2 bytes
 }
 
+// Descriptor is of the descriptors of types (internal/abi/type.go).
+type Descriptor struct {
+	_    struct{} `of:"internal/abi.Type"`
+	Hash uintptr  `is:"Hash"` // 4 bytes
+}
+
 // Module is of modules (runtime/symtab.go).
 type Module struct {
 	_            struct{} `of:"runtime.moduledata"`
