@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,9 @@ import (
 
 // heapVariable passes a heapRequest to a test binary that is the child of a benchmark.
 const heapVariable = "LEAKGATE_BENCH_HEAP"
+
+// profileVariable names the file for a CPU profile of such a child.
+const profileVariable = "LEAKGATE_BENCH_PROFILE"
 
 type heapRequest struct {
 	Shape    string
@@ -64,6 +68,17 @@ func serveHeap(encoded string) error {
 	var options []refscan.ScanOption
 	if request.Retained {
 		options = append(options, refscan.WithRetained())
+	}
+	if name := os.Getenv(profileVariable); name != "" {
+		f, err := os.Create(name)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
 	}
 	answers := json.NewEncoder(os.Stdout)
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {

@@ -51,8 +51,8 @@ type Root struct {
 	inlined  bool // a variable of an inlined function: those of the frame's own function win ties
 }
 
-// Compare orders roots by class and kind, then by name and place; it returns a number below 0, 0 or
-// one above, as strings.Compare does. Equal heaps have equal orders.
+// Compare orders roots by class and kind, then by name and place; it returns a number below 0, 0
+// or one above, as strings.Compare does. Equal heaps have equal orders.
 func (a *Root) Compare(b *Root) int {
 	if c := a.order() - b.order(); c != 0 {
 		return c
@@ -115,6 +115,22 @@ type set struct {
 	program Program
 	byKey   map[Root]*Entry
 	list    []*Entry
+	// the goroutines that have begun in the same way, and the entries of their variables
+	bases map[base]*Root
+	byVar map[variable]*Entry
+}
+
+// A base is what goroutines have in common that have begun in the same way.
+type base struct {
+	entry        *goruntime.Func
+	created      uint64
+	caller, test bool
+}
+
+// A variable of a function's frames on stacks of goroutines with the same base.
+type variable struct {
+	of  *Root
+	the *stackvar.Var
 }
 
 // An Entry is a root with the references that it holds.
@@ -158,7 +174,7 @@ func (rs *set) entry(r Root, typ string) *Entry {
 //
 //go:norace
 func List(h *typedheap.Heap, program Program) []*Entry {
-	rs := &set{heap: h, program: program, byKey: make(map[Root]*Entry)}
+	rs := &set{heap: h, program: program, byKey: make(map[Root]*Entry), bases: make(map[base]*Root), byVar: make(map[variable]*Entry)}
 	rs.globalRoots()
 	for i := range h.Live.Stacks {
 		rs.frameRoots(&h.Live.Stacks[i])
@@ -218,42 +234,60 @@ func (rs *set) globalRoots() {
 
 //go:norace
 func (rs *set) frameRoots(st *live.Stack) {
-	h := rs.heap
-	base := Root{Kind: KindFrame, Caller: st.Goroutine.IsCaller}
-	if f := h.Model.Entry(st.Goroutine); f != nil {
-		base.Goroutine = f.Name
-	}
-	if f, file, line := h.Model.Creator(st.Goroutine); f != nil {
-		base.CreatedBy = f.Name
-		base.CreatedAt = fmt.Sprintf("%s:%d", file, line)
-	}
-	base.Test = rs.program.RunsTests != nil && rs.program.RunsTests(h.Model, st.Goroutine)
-	h.Vars.Walk(st, func(v stackvar.Var, e heaptype.Edge) {
-		r := base
-		r.File, r.Line = v.File, v.Line
-		if v.Func == nil {
-			r.Name, r.Kind, r.Class = "goroutine "+base.Goroutine, KindOther, ClassTemporary
-		} else {
-			r.Func = v.Func.Name
-			r.Package = symbol.Package(v.Owner)
-			r.Name = v.Owner + "." + v.Name
-			r.Class = rs.program.classOf(r.Package)
-			if r.Class == ClassNamed && v.Name == stackvar.Temporary {
-				r.Class = ClassTemporary
-			}
-			r.OfTest = base.Test || r.Package == "testing" || strings.HasSuffix(v.File, "_test.go")
-			if rs.program.classOf(symbol.Package(v.Func.Name)) == ClassTool {
-				r.Class = ClassTool
-			}
+	base := rs.base(st.Goroutine)
+	rs.heap.Vars.Walk(st, func(v *stackvar.Var, label string, e heaptype.Edge) {
+		entry := rs.byVar[variable{base, v}]
+		if entry == nil {
+			entry = rs.entry(rs.frameRoot(*base, v), v.Type)
+			rs.byVar[variable{base, v}] = entry
 		}
-		r.standard, r.inlined = rs.program.Modules.IsStandard(r.Package), v.Func != nil && v.Owner != v.Func.Name
-		entry := rs.entry(r, v.Type)
-		entry.add(v.Label, e, FromStack, st.Goroutine.Addr)
+		entry.add(label, e, FromStack, st.Goroutine.Addr)
 		if entry.last != st.Goroutine {
 			entry.last = st.Goroutine
 			entry.Goroutines++
 		}
 	})
+}
+
+// base returns what roots on a goroutine's stack have in common.
+func (rs *set) base(g *goruntime.Goroutine) *Root {
+	m := rs.heap.Model
+	key := base{m.Entry(g), g.GoPC, g.IsCaller, rs.program.RunsTests != nil && rs.program.RunsTests(m, g)}
+	known := rs.bases[key]
+	if known == nil {
+		known = &Root{Kind: KindFrame, Caller: key.caller, Test: key.test}
+		if key.entry != nil {
+			known.Goroutine = key.entry.Name
+		}
+		if f, file, line := m.Creator(g); f != nil {
+			known.CreatedBy = f.Name
+			known.CreatedAt = fmt.Sprintf("%s:%d", file, line)
+		}
+		rs.bases[key] = known
+	}
+	return known
+}
+
+// frameRoot makes r, which is of a goroutine, the root of a variable on its stack.
+func (rs *set) frameRoot(r Root, v *stackvar.Var) Root {
+	r.File, r.Line = v.File, v.Line
+	if v.Func == nil {
+		r.Name, r.Kind, r.Class = "goroutine "+r.Goroutine, KindOther, ClassTemporary
+	} else {
+		r.Func = v.Func.Name
+		r.Package = symbol.Package(v.Owner)
+		r.Name = v.Owner + "." + v.Name
+		r.Class = rs.program.classOf(r.Package)
+		if r.Class == ClassNamed && v.Name == stackvar.Temporary {
+			r.Class = ClassTemporary
+		}
+		r.OfTest = r.Test || r.Package == "testing" || strings.HasSuffix(v.File, "_test.go")
+		if rs.program.classOf(symbol.Package(v.Func.Name)) == ClassTool {
+			r.Class = ClassTool
+		}
+	}
+	r.standard, r.inlined = rs.program.Modules.IsStandard(r.Package), v.Func != nil && v.Owner != v.Func.Name
+	return r
 }
 
 // specialRoots lists finalizers, cleanups and weak handles, with what they keep. They are named by

@@ -34,7 +34,7 @@ func (w *stackWalk) waiting() {
 			if s := w.live[wait.Addr+off]; s != nil {
 				fv := temporaryOf(s)
 				fv.Type = t.Name
-				w.memory(fv, t, heaptype.LayoutValue, wait.Addr, t.Size, 0)
+				w.memory(w.vars.the(fv), "", t, heaptype.LayoutValue, wait.Addr, t.Size, 0)
 				break
 			}
 		}
@@ -61,6 +61,6 @@ func (w *stackWalk) deferred() {
 		w.used[s.Addr] = true
 		fv := temporaryOf(s)
 		fv.Name = "$defer"
-		w.reference(fv, heaptype.Edge{To: s.Value, Size: t.Size, Type: t, Layout: heaptype.LayoutClosure, Confidence: heaptype.FromDynamic}, 0)
+		w.reference(w.vars.the(fv), "", heaptype.Edge{To: s.Value, Size: t.Size, Type: t, Layout: heaptype.LayoutClosure, Confidence: heaptype.FromDynamic}, 0)
 	}
 }

@@ -17,12 +17,11 @@ import (
 // calls under way, registers.
 const Temporary = "$tmp"
 
-// A Var is a live variable of a frame, or a part of one.
+// A Var is a variable of a function's frames. A Finder has one Var for each.
 type Var struct {
 	Func  *goruntime.Func // nil for the goroutine's own records
 	Owner string          // the function that declares it: Func's name, or an inlined one's
 	Name  string
-	Label string // which part of it
 	Type  string // the variable's type
 	File  string
 	Line  int
@@ -33,21 +32,34 @@ type activeVar struct {
 	debuginfo.Local
 	place debuginfo.Place
 	typ   *heaptype.Type
+	named *Var
 }
 
 // maxFollow bounds how far references from the stack into the same stack are followed.
 const maxFollow = 16
 
-// A Finder finds the variables of frames, and remembers them by program counter. It is not safe for
-// concurrent use.
+// A Finder finds the variables of frames, and remembers them by program counter. It is not safe
+// for concurrent use.
 type Finder struct {
 	types *heaptype.Table
 	byPC  map[uint64][]activeVar
+	vars  map[Var]*Var
+	walk  stackWalk // its maps and lists are used again
 }
 
 // New returns a finder.
 func New(types *heaptype.Table) *Finder {
-	return &Finder{types: types, byPC: make(map[uint64][]activeVar)}
+	return &Finder{types: types, byPC: make(map[uint64][]activeVar), vars: make(map[Var]*Var)}
+}
+
+// the returns the one Var that is equal to v.
+func (fd *Finder) the(v Var) *Var {
+	known := fd.vars[v]
+	if known == nil {
+		known = &v
+		fd.vars[v] = known
+	}
+	return known
 }
 
 // stackWalk names the live words of one stack.
@@ -55,46 +67,60 @@ type stackWalk struct {
 	vars   *Finder
 	types  *heaptype.Table
 	st     *live.Stack
-	frame  *goruntime.Frame // the one being walked
+	frame  *goruntime.Frame   // the one being walked
+	frames []*goruntime.Frame // those with live words
+	open   map[*goruntime.Frame]bool
 	live   map[uint64]*goruntime.Slot
 	rest   bool            // only slots that no variable explains yet are looked at
 	used   map[uint64]bool // addresses of slots that a variable explains
 	seen   map[uint64]bool // stack objects walked, by address and layout
 	pieces []activeVar     // of the variable being walked
-	visit  func(Var, heaptype.Edge)
+	typed  []*typedMemory  // by depth
+	visit  func(v *Var, label string, e heaptype.Edge)
 }
 
-// Walk calls visit for each reference out of a goroutine's stack, with the variable that holds
-// it: frames from the innermost out, their variables by name, what belongs to no variable last.
-//
-//go:norace
-func (fd *Finder) Walk(st *live.Stack, visit func(Var, heaptype.Edge)) {
-	w := &stackWalk{
-		vars: fd, types: fd.types, st: st, visit: visit,
-		live: make(map[uint64]*goruntime.Slot, len(st.Slots)),
-		used: make(map[uint64]bool), seen: make(map[uint64]bool),
+func (w *stackWalk) begin(fd *Finder, st *live.Stack) {
+	if w.live == nil {
+		*w = stackWalk{
+			vars: fd, types: fd.types, open: make(map[*goruntime.Frame]bool), live: make(map[uint64]*goruntime.Slot),
+			used: make(map[uint64]bool), seen: make(map[uint64]bool),
+		}
 	}
-	var frames []*goruntime.Frame
-	known := make(map[*goruntime.Frame]bool)
+	w.st, w.rest, w.frames = st, false, w.frames[:0]
+	clear(w.open)
+	clear(w.live)
+	clear(w.used)
+	clear(w.seen)
 	for k := range st.Slots {
 		s := &st.Slots[k]
 		w.live[s.Addr] = s
-		if s.Frame != nil && !known[s.Frame] {
-			known[s.Frame] = true
-			frames = append(frames, s.Frame)
+		if s.Frame != nil && !w.open[s.Frame] {
+			w.open[s.Frame] = true
+			w.frames = append(w.frames, s.Frame)
 		}
 	}
-	sort.Slice(frames, func(i, j int) bool { return frames[i].SP < frames[j].SP })
-	for _, w.frame = range frames {
+	sort.Slice(w.frames, func(i, j int) bool { return w.frames[i].SP < w.frames[j].SP })
+}
+
+// Walk calls visit for each reference out of a goroutine's stack, with the variable that holds it
+// and which part of the variable that is: frames from the innermost out, their variables by name,
+// what belongs to no variable last.
+//
+//go:norace
+func (fd *Finder) Walk(st *live.Stack, visit func(v *Var, label string, e heaptype.Edge)) {
+	w := &fd.walk
+	w.begin(fd, st)
+	w.visit = visit
+	for _, w.frame = range w.frames {
 		w.variables(fd.activeVars(w.frame, false))
 	}
 	// The range of a variable in a register ends behind the call that destroys the register. Only
-	// there begins the range of the copy in the frame, though the collector follows the copy during
-	// the call.
+	// there begins the range of the copy in the frame, though the collector follows the copy
+	// during the call.
 	w.rest = true
-	open := w.unexplained()
-	for _, w.frame = range frames {
-		if open[w.frame] && !w.frame.Async {
+	w.unexplained()
+	for _, w.frame = range w.frames {
+		if w.open[w.frame] && !w.frame.Async {
 			w.variables(fd.activeVars(w.frame, true))
 		}
 	}
@@ -112,23 +138,22 @@ func (fd *Finder) Walk(st *live.Stack, visit func(Var, heaptype.Edge)) {
 				e.Layout, e.Confidence = heaptype.LayoutValue, heaptype.FromDynamic
 			}
 		}
-		visit(temporaryOf(s), e)
+		visit(fd.the(temporaryOf(s)), "", e)
 	}
 }
 
-// unexplained returns the frames with live slots that no variable explains.
-func (w *stackWalk) unexplained() map[*goruntime.Frame]bool {
-	frames := make(map[*goruntime.Frame]bool)
+// unexplained finds the frames with live slots that no variable explains.
+func (w *stackWalk) unexplained() {
+	clear(w.open)
 	for k := range w.st.Slots {
 		if s := &w.st.Slots[k]; s.Frame != nil && !s.OnStack && !w.used[s.Addr] {
-			frames[s.Frame] = true
+			w.open[s.Frame] = true
 		}
 	}
-	return frames
 }
 
-// activeVars lists the variables that have a place at the frame's pc, by name. For frames in a call
-// it is the place during the call, or if after is set, the place after it.
+// activeVars lists the variables that have a place at the frame's pc, by name. For frames in a
+// call it is the place during the call, or if after is set, the place after it.
 //
 //go:norace
 func (fd *Finder) activeVars(f *goruntime.Frame, after bool) []activeVar {
@@ -151,7 +176,7 @@ func (fd *Finder) activeVars(f *goruntime.Frame, after bool) []activeVar {
 		}
 		for _, p := range l.Ranges {
 			if (p.Low == 0 && p.High == 0) || (p.Low <= link && link < p.High) {
-				vars = append(vars, activeVar{l, p, t})
+				vars = append(vars, activeVar{l, p, t, fd.the(varOf(f.Func, &l, t))})
 			}
 		}
 	}
@@ -164,6 +189,14 @@ func (fd *Finder) activeVars(f *goruntime.Frame, after bool) []activeVar {
 	})
 	fd.byPC[pc] = vars
 	return vars
+}
+
+func varOf(f *goruntime.Func, l *debuginfo.Local, t *heaptype.Type) Var {
+	v := Var{Func: f, Owner: l.Inline, Name: l.Name, Type: t.Name, File: l.File, Line: l.Line}
+	if v.Owner == "" {
+		v.Owner = f.Name
+	}
+	return v
 }
 
 // variables walks the variables of a frame, which are sorted by name, and the pieces of one by
@@ -180,8 +213,8 @@ func (w *stackWalk) variables(vars []activeVar) {
 		w.pieces = vars[:n]
 		// Of "s", the compiler may make another variable, "s.ptr" (go1.27): "s" goes first.
 		w.rest = rest || strings.Contains(vars[0].Name, ".")
-		for _, v := range w.pieces {
-			w.variable(v)
+		for i := range w.pieces {
+			w.variable(&w.pieces[i])
 		}
 		vars = vars[n:]
 	}
@@ -193,10 +226,10 @@ func (v *activeVar) isOf(other *activeVar) bool {
 	return v.Name == other.Name && v.Line == other.Line && v.Inline == other.Inline && v.typ == other.typ
 }
 
-// part returns the word at an offset in the variable being walked. ok is false if the frame does
+// piece returns the word at an offset in the variable being walked. ok is false if the frame does
 // not hold that word, or has several places for it: a function that is inlined twice has its
 // variables twice.
-func (w *stackWalk) part(off uint64) (word uint64, ok bool) {
+func (w *stackWalk) piece(off uint64) (word uint64, ok bool) {
 	for i := range w.pieces {
 		p := &w.pieces[i].place
 		if from := off - uint64(p.VarOffset); off >= uint64(p.VarOffset) && from+8 <= uint64(p.Size) {
@@ -210,25 +243,22 @@ func (w *stackWalk) part(off uint64) (word uint64, ok bool) {
 }
 
 //go:norace
-func (w *stackWalk) variable(v activeVar) {
-	t := v.typ
+func (w *stackWalk) variable(v *activeVar) {
+	t, fv := v.typ, v.named
 	if t.Shaped {
 		t = w.bound(t)
-	}
-	fv := Var{Func: w.frame.Func, Owner: v.Inline, Name: v.Name, Type: t.Name, File: v.File, Line: v.Line}
-	if fv.Owner == "" {
-		fv.Owner = w.frame.Func.Name
+		fv = w.vars.the(varOf(w.frame.Func, &v.Local, t))
 	}
 	addr := w.frame.FP + uint64(v.place.CFAOffset)
 	if v.Deref {
 		// The slot points to the variable, which escaped to the heap.
 		if s := w.take(addr); s != nil {
-			w.reference(fv, heaptype.Edge{To: s.Value, Size: t.Size, Type: t, Layout: heaptype.LayoutValue, Confidence: heaptype.FromStatic}, 0)
+			w.reference(fv, "", heaptype.Edge{To: s.Value, Size: t.Size, Type: t, Layout: heaptype.LayoutValue, Confidence: heaptype.FromStatic}, 0)
 		}
 		return
 	}
 	if v.place.VarOffset == 0 && uint64(v.place.Size) >= t.Size {
-		w.memory(fv, t, heaptype.LayoutValue, addr, t.Size, 0)
+		w.memory(fv, "", t, heaptype.LayoutValue, addr, t.Size, 0)
 		return
 	}
 	// A part of a variable whose rest is in registers: the type tells what each word of it is.
@@ -264,12 +294,12 @@ func (w *stackWalk) bound(t *heaptype.Type) *heaptype.Type {
 }
 
 // word reports a slot that holds the pointer word of one reference of a variable.
-func (w *stackWalk) word(fv Var, t *heaptype.Type, o *heaptype.Op, s *goruntime.Slot) {
+func (w *stackWalk) word(fv *Var, t *heaptype.Type, o *heaptype.Op, s *goruntime.Slot) {
 	e := heaptype.Edge{To: s.Value}
 	sub := heaptype.Walker{Types: w.types, Emit: func(found heaptype.Edge) { e = found }}
 	switch o.Kind {
 	case heaptype.OpIface, heaptype.OpEface:
-		if typ, _ := w.part(o.Offset); typ != 0 {
+		if typ, _ := w.piece(o.Offset); typ != 0 {
 			sub.Interface(o.Kind, o.Ref, typ, s.Value)
 		}
 	case heaptype.OpReflect, heaptype.OpPooled, heaptype.OpUnsafe:
@@ -277,7 +307,7 @@ func (w *stackWalk) word(fv Var, t *heaptype.Type, o *heaptype.Op, s *goruntime.
 		// The length of a slice or string follows, and the capacity of a slice.
 		mem := binary.LittleEndian.AppendUint64(nil, s.Value)
 		for off := o.Offset + 8; off < min(o.Offset+24, t.Size); off += 8 {
-			next, ok := w.part(off)
+			next, ok := w.piece(off)
 			if !ok {
 				break
 			}
@@ -291,8 +321,7 @@ func (w *stackWalk) word(fv Var, t *heaptype.Type, o *heaptype.Op, s *goruntime.
 		sub.Op(&alone, mem, 0)
 	}
 	e.Ref = o.Ref
-	fv.Label = t.Label(o.Ref)
-	w.reference(fv, e, 0)
+	w.reference(fv, t.Label(o.Ref), e, 0)
 }
 
 // take claims the live slot at an address of the stack.
@@ -310,7 +339,7 @@ func (w *stackWalk) take(addr uint64) *goruntime.Slot {
 // memory walks typed memory of the stack; words that are not live read as zero.
 //
 //go:norace
-func (w *stackWalk) memory(fv Var, t *heaptype.Type, f heaptype.Layout, addr, size uint64, depth int) {
+func (w *stackWalk) memory(fv *Var, label string, t *heaptype.Type, f heaptype.Layout, addr, size uint64, depth int) {
 	raw := w.st.Goroutine.Stack(addr)
 	if raw == nil || !t.HasPointers() {
 		return
@@ -318,8 +347,9 @@ func (w *stackWalk) memory(fv Var, t *heaptype.Type, f heaptype.Layout, addr, si
 	if uint64(len(raw)) > size {
 		raw = raw[:size]
 	}
-	mem := slices.Clone(raw)
-	any := false
+	part := w.typedAt(depth, fv, label, t, f)
+	part.mem = append(part.mem[:0], raw...)
+	mem, any := part.mem, false
 	w.mask(t, addr, mem, 0, &any)
 	for off := t.Size; f == heaptype.LayoutArray && off > 0 && off < uint64(len(mem)); off += t.Size {
 		w.mask(t, addr, mem, off, &any)
@@ -327,14 +357,38 @@ func (w *stackWalk) memory(fv Var, t *heaptype.Type, f heaptype.Layout, addr, si
 	if !any {
 		return
 	}
-	sub := heaptype.Walker{Types: w.types, Emit: func(e heaptype.Edge) {
-		named := fv
-		if l := heaptype.LabelOf(t, f, e.Ref); l != "" && e.Ref != heaptype.RefInternal {
-			named.Label = heaptype.JoinLabel(fv.Label, l)
-		}
-		w.reference(named, e, depth)
-	}}
-	sub.Object(t, f, mem, addr)
+	part.walker.Object(t, f, mem, addr)
+}
+
+// typedMemory is memory of the stack that is being walked, at some depth of references within the
+// stack.
+type typedMemory struct {
+	walker heaptype.Walker
+	of     *Var
+	label  string
+	t      *heaptype.Type
+	layout heaptype.Layout
+	mem    []byte // a copy, without the words that are not live
+}
+
+// typedAt returns the walk of memory at a depth, which nothing else uses at the moment.
+func (w *stackWalk) typedAt(depth int, of *Var, label string, t *heaptype.Type, layout heaptype.Layout) *typedMemory {
+	for len(w.typed) <= depth {
+		m, at := &typedMemory{}, len(w.typed)
+		m.walker = heaptype.Walker{Types: w.types, Emit: func(e heaptype.Edge) {
+			label := m.label
+			if e.Ref != heaptype.RefInternal {
+				if l := heaptype.LabelOf(m.t, m.layout, e.Ref); l != "" {
+					label = heaptype.JoinLabel(label, l)
+				}
+			}
+			w.reference(m.of, label, e, at)
+		}}
+		w.typed = append(w.typed, m)
+	}
+	m := w.typed[depth]
+	m.of, m.label, m.t, m.layout = of, label, t, layout
+	return m
 }
 
 // mask zeroes the pointer words of a value that are not live, and claims those that are.
@@ -369,10 +423,10 @@ func (w *stackWalk) mask(t *heaptype.Type, addr uint64, mem []byte, off uint64, 
 // reference reports a reference of a variable, and follows it where it stays on the stack.
 //
 //go:norace
-func (w *stackWalk) reference(fv Var, e heaptype.Edge, depth int) {
+func (w *stackWalk) reference(fv *Var, label string, e heaptype.Edge, depth int) {
 	raw := w.st.Goroutine.Stack(e.To)
 	if raw == nil {
-		w.visit(fv, e)
+		w.visit(fv, label, e)
 		return
 	}
 	key := e.To ^ uint64(e.Layout)<<56
@@ -382,16 +436,16 @@ func (w *stackWalk) reference(fv Var, e heaptype.Edge, depth int) {
 	w.seen[key] = true
 	switch e.Layout {
 	case heaptype.LayoutValue, heaptype.LayoutBoxed, heaptype.LayoutClosure:
-		w.memory(fv, e.Type, e.Layout, e.To, e.Type.Size, depth+1)
+		w.memory(fv, label, e.Type, e.Layout, e.To, e.Type.Size, depth+1)
 	case heaptype.LayoutArray:
 		if e.Size == 0 {
 			e.Size = w.extent(e.To, e.Type.Size)
 		}
-		w.memory(fv, e.Type, e.Layout, e.To, e.Size, depth+1)
+		w.memory(fv, label, e.Type, e.Layout, e.To, e.Size, depth+1)
 	case heaptype.LayoutMap:
 		// A small map's header on the stack; its one group may be there too or on the heap.
 		if h := w.types.Named("internal/runtime/maps.Map"); h != nil {
-			w.mapOnStack(fv, e.Type, e.To, h.Size, depth+1)
+			w.mapOnStack(fv, label, e.Type, e.To, h.Size, depth+1)
 		}
 	}
 }
@@ -407,19 +461,13 @@ func (w *stackWalk) extent(addr, elem uint64) uint64 {
 	return 0
 }
 
-func (w *stackWalk) mapOnStack(fv Var, t *heaptype.Type, addr, size uint64, depth int) {
+func (w *stackWalk) mapOnStack(fv *Var, label string, t *heaptype.Type, addr, size uint64, depth int) {
 	header := w.st.Goroutine.Stack(addr)
 	if uint64(len(header)) < size {
 		return
 	}
 	w.take(addr + w.types.Offsets.MapDirPtr)
-	sub := heaptype.Walker{Types: w.types, Emit: func(e heaptype.Edge) {
-		named := fv
-		if e.Ref != heaptype.RefInternal {
-			named.Label = heaptype.JoinLabel(fv.Label, heaptype.LabelOf(t, heaptype.LayoutMap, e.Ref))
-		}
-		w.reference(named, e, depth)
-	}}
+	sub := &w.typedAt(depth, fv, label, t, heaptype.LayoutMap).walker
 	dir := heaptype.Word(header, w.types.Offsets.MapDirPtr)
 	if group := w.st.Goroutine.Stack(dir); group != nil {
 		l := w.types.MapLayout(t)

@@ -60,7 +60,7 @@ func Build(m *goruntime.Model, names *debuginfo.Index, options Options) (*Heap, 
 	if h.Timers, err = timer.Load(types); err != nil {
 		return nil, err
 	}
-	found := inferTypes(types, h.Segments, h.Live, h.Timers, h.Vars, options)
+	found := inferTypes(types, h.Segments, h.Live, h.Timers, options)
 	h.Typings, h.Anonymous, h.Confused = found.Typings, found.Anonymous, found.Confused
 	return h, nil
 }

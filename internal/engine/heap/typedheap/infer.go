@@ -46,6 +46,7 @@ type offerer struct {
 	in      *inferrer
 	w       heaptype.Walker
 	batch   typing.Batch
+	vars    *stackvar.Finder
 	found   []uint32 // objects that the next round walks
 	spare   []uint32
 	later   []offer             // typings of objects that this round walks, to be set after it
@@ -84,7 +85,7 @@ type inferred struct {
 // improvement in a strict order (typing.Better).
 //
 //go:norace
-func inferTypes(types *heaptype.Table, data *dataseg.Segments, live *live.Live, timers *timer.List, vars *stackvar.Finder, o Options) *inferred {
+func inferTypes(types *heaptype.Table, data *dataseg.Segments, live *live.Live, timers *timer.List, o Options) *inferred {
 	m := types.Model
 	out := &inferred{Typings: typing.NewTable(m.NumObjects), Anonymous: dataseg.NewAnonymousSet(types)}
 	done := false
@@ -105,7 +106,7 @@ func inferTypes(types *heaptype.Table, data *dataseg.Segments, live *live.Live, 
 		in.limit += maxWalks * len(m.Spans[i].Mem)
 	}
 	for range o.Workers {
-		by := &offerer{m: m, types: types, typings: out.Typings, in: in}
+		by := &offerer{m: m, types: types, typings: out.Typings, in: in, vars: stackvar.New(types)}
 		by.batch = typing.Batch{M: m, Typings: out.Typings, Take: by.offer, Masks: true}
 		by.w = heaptype.Walker{Types: types, Emit: by.batch.Add}
 		if o.Workers > 1 {
@@ -121,9 +122,9 @@ func inferTypes(types *heaptype.Table, data *dataseg.Segments, live *live.Live, 
 			first.w.Value(s.HeapType, s.Mem, 0)
 		}
 	}
-	for i := range live.Stacks {
-		vars.Walk(&live.Stacks[i], func(_ stackvar.Var, e heaptype.Edge) { first.w.Emit(e) })
-	}
+	in.share(len(live.Stacks), func(o *offerer, i int) {
+		o.vars.Walk(&live.Stacks[i], func(_ *stackvar.Var, _ string, e heaptype.Edge) { o.w.Emit(e) })
+	})
 	for _, s := range live.Specials {
 		first.special(s)
 	}
@@ -143,16 +144,20 @@ func inferTypes(types *heaptype.Table, data *dataseg.Segments, live *live.Live, 
 
 // spans calls look with each span; the goroutines share the spans.
 func (in *inferrer) spans(look func(*offerer, *goruntime.Span)) {
-	spans := in.m.Spans
+	in.share(len(in.m.Spans), func(o *offerer, i int) { look(o, &in.m.Spans[i]) })
+}
+
+// share calls look with each number below n; the goroutines share the numbers.
+func (in *inferrer) share(n int, look func(*offerer, int)) {
 	const some = 64
 	var taken atomic.Int64
 	parallel.Do(len(in.offerers), func(i int) {
 		for {
 			end := int(taken.Add(some))
-			for k := end - some; k < min(end, len(spans)); k++ {
-				look(in.offerers[i], &spans[k])
+			for k := end - some; k < min(end, n); k++ {
+				look(in.offerers[i], k)
 			}
-			if end >= len(spans) {
+			if end >= n {
 				return
 			}
 		}
