@@ -15,7 +15,7 @@ import (
 // TestReadmeCommands checks that README.md has the two commands that .ci/run takes from it, each in
 // a code block of its own, and that .ci/run does take them.
 func TestReadmeCommands(t *testing.T) {
-	readme, script := readFile(t, "README.md"), readFile(t, ".ci/run")
+	readme := readFile(t, "README.md")
 	for name, want := range map[string]string{"demo": "go run ./cmd/leakgate run ", "test": "go test ./..."} {
 		blocks := regexp.MustCompile("(?m)^<!-- ci: "+name+" -->\n```sh\n((?:[^`].*\n)+)```$").FindAllStringSubmatch(readme, -1)
 		if len(blocks) != 1 {
@@ -26,8 +26,8 @@ func TestReadmeCommands(t *testing.T) {
 		if strings.Contains(command, "\n") || !strings.HasPrefix(command, want) {
 			t.Errorf("README.md, below <!-- ci: %s -->: %q is not one command that begins with %q", name, command, want)
 		}
-		if !strings.Contains(script, "$(readme "+name+")") {
-			t.Errorf(".ci/run does not run the README's command %q", name)
+		if step := ".ci/steps/" + name; !strings.Contains(readFile(t, step), "$(readme "+name+")") {
+			t.Errorf("%s does not run the README's command", step)
 		}
 	}
 }
