@@ -115,6 +115,7 @@ func TestUnnamedSlots(t *testing.T) {
 	}
 	for typ, want := range map[string]string{
 		"func example.com/app.TestX.func1": "held by your test itself: the function example.com/app.TestX.func1, which example.com/app.TestX has deferred or passes on",
+		"chan struct {}":                   "held by your test itself: a channel that example.com/app.TestX waits for (no variable has it any more)",
 		"[]*example.com/app.Session":       "held by your test itself: an unnamed stack slot of example.com/app.TestX (what a deferred or captured function refers to has no name there)",
 	} {
 		if got := held(typ); got != want {

@@ -238,6 +238,16 @@ func selectLast(c chan *cargo, other chan int) {
 	}
 }
 
+//go:noinline
+func selectOf(c []chan *cargo, other chan int) {
+	select {
+	case c[0] <- nil:
+	case c[1] <- nil:
+	case <-c[2]:
+	case <-other:
+	}
+}
+
 // TestChannelsOfBlockedGoroutines tests channels whose goroutines need them no more once they have
 // begun to wait, so that only the runtime has them.
 func TestChannelsOfBlockedGoroutines(t *testing.T) {
@@ -254,6 +264,7 @@ func TestChannelsOfBlockedGoroutines(t *testing.T) {
 	}{
 		{"send", sendLast, "runtime.chansend.c[*]"},
 		{"select", func(c chan *cargo) { selectLast(c, nil) }, "runtime.selectgo.cas0.c[*]"},
+		{"select of several", func(c chan *cargo) { selectOf([]chan *cargo{make(chan *cargo), c, nil}, nil) }, "selectOf.$tmp[*]"},
 	} {
 		t.Run(c.wait, func(t *testing.T) {
 			var ended sync.WaitGroup

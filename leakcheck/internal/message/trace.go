@@ -302,6 +302,19 @@ func DueText(info *refscan.RootInfo) string {
 
 // holdsMapTables reports whether tables of a map, or groups of its entries, hang on the root
 // itself: the map's header lies on the stack, where the compiler leaves it without a name.
+// holdsChannels reports whether all that a root holds directly is channels.
+func holdsChannels(root *tree.Branch) bool {
+	if strings.HasPrefix(root.Typ, "chan ") {
+		return true
+	}
+	for _, child := range root.Children {
+		if !strings.HasPrefix(child.Typ, "chan ") {
+			return false
+		}
+	}
+	return len(root.Children) > 0
+}
+
 func holdsMapTables(root *tree.Branch) bool {
 	for _, child := range root.Children {
 		typ := strings.TrimLeft(child.Typ, "*[]")
@@ -323,6 +336,8 @@ func heldByFrame(root *tree.Branch, where string, env *environ.Environment) []st
 			variable = "the function " + textfmt.Abridge(function, MaxNameShown) + ", which " + symbol.Unescape(info.Func) + " has deferred or passes on"
 		case holdsMapTables(root):
 			variable = "a map of " + symbol.Unescape(info.Func) + " (one that never leaves its function has no name on the stack)"
+		case holdsChannels(root):
+			variable = "a channel that " + symbol.Unescape(info.Func) + " waits for (no variable has it any more)"
 		default:
 			variable += " (what a deferred or captured function refers to has no name there)"
 		}

@@ -63,6 +63,12 @@ func (tt *Table) channelAt(addr uint64) *Type {
 	return tt.maker().channelOf(elem)
 }
 
+// ChannelEdge returns a reference to the channel at an address.
+func (tt *Table) ChannelEdge(addr uint64) (e Edge, ok bool) {
+	t := tt.channelAt(addr)
+	return Edge{To: addr, Type: t, Layout: LayoutChan, Confidence: FromDynamic}, t != nil
+}
+
 // channelOf returns the type of channels of such elements. The debug information may lack it, and
 // have a type with a name of its own, or channels of another type of the same name.
 func (k *maker) channelOf(elem *Type) *Type {

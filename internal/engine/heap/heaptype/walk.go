@@ -127,8 +127,8 @@ func (w *Walker) reference(o *Op, ref uint32, to uint64, mem []byte) {
 	case opChan:
 		e.Type, e.Layout, e.Confidence = tt.target(o), LayoutChan, FromDynamic
 	case opHchan:
-		if e.Type = tt.channelAt(to); e.Type != nil {
-			e.Layout, e.Confidence = LayoutChan, FromDynamic
+		if c, ok := tt.ChannelEdge(to); ok {
+			e.Type, e.Layout, e.Confidence = c.Type, c.Layout, c.Confidence
 		} else {
 			e.Type, e.Layout, e.Confidence = tt.target(o), LayoutValue, FromStatic
 		}

@@ -22,10 +22,14 @@ func temporaryOf(s *goruntime.Slot) Var {
 // makechan).
 const maxChanElem = 1 << 16
 
-// waiting types the memory of the values that a blocked goroutine is to send or receive: the
-// channels tell their types.
+// waiting finds the channels that a goroutine is blocked at, and types the memory of the values
+// that it is to send or receive: the channels tell their types.
 func (w *stackWalk) waiting() {
 	for _, wait := range w.types.Model.Waits(w.st.Goroutine) {
+		w.awaited[wait.Channel] = true
+		if wait.Addr == 0 {
+			continue
+		}
 		t := w.types.ByDescriptor(wait.Type)
 		if t == nil || !t.HasPointers() {
 			continue

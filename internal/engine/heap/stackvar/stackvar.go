@@ -76,14 +76,17 @@ type stackWalk struct {
 	seen   map[uint64]bool // stack objects walked, by address and layout
 	pieces []activeVar     // of the variable being walked
 	typed  []*typedMemory  // by depth
-	visit  func(v *Var, label string, e heaptype.Edge)
+	// addresses of channels that the goroutine is blocked at. Its own frames may have them in no
+	// variable any more: select keeps a list of its cases
+	awaited map[uint64]bool
+	visit   func(v *Var, label string, e heaptype.Edge)
 }
 
 func (w *stackWalk) begin(fd *Finder, st *live.Stack) {
 	if w.live == nil {
 		*w = stackWalk{
 			vars: fd, types: fd.types, open: make(map[*goruntime.Frame]bool), live: make(map[uint64]*goruntime.Slot),
-			used: make(map[uint64]bool), seen: make(map[uint64]bool),
+			used: make(map[uint64]bool), seen: make(map[uint64]bool), awaited: make(map[uint64]bool),
 		}
 	}
 	w.st, w.rest, w.frames = st, false, w.frames[:0]
@@ -91,6 +94,7 @@ func (w *stackWalk) begin(fd *Finder, st *live.Stack) {
 	clear(w.live)
 	clear(w.used)
 	clear(w.seen)
+	clear(w.awaited)
 	for k := range st.Slots {
 		s := &st.Slots[k]
 		w.live[s.Addr] = s
@@ -133,7 +137,11 @@ func (fd *Finder) Walk(st *live.Stack, visit func(v *Var, label string, e heapty
 			continue
 		}
 		e := heaptype.Edge{To: s.Value}
-		if s.Record {
+		if w.awaited[s.Value] {
+			if c, ok := fd.types.ChannelEdge(s.Value); ok {
+				e = c
+			}
+		} else if s.Record {
 			if e.Type = fd.types.Named("runtime._defer"); e.Type != nil {
 				e.Layout, e.Confidence = heaptype.LayoutValue, heaptype.FromDynamic
 			}

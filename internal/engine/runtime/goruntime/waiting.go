@@ -5,9 +5,12 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
 
-// A Wait is the memory that a goroutine waits to send a value from, or to receive one into.
+// A Wait is a channel operation that a goroutine is blocked in.
 type Wait struct {
-	Addr uint64 // of the value, often on the goroutine's own stack
+	Channel uint64 // its address
+	// the memory to send a value from, or to receive one into, often on the goroutine's own stack;
+	// 0: the value is not wanted
+	Addr uint64
 	Type uint64 // address of the channel's element type
 }
 
@@ -15,7 +18,7 @@ type Wait struct {
 // (go1.26 runtime/select.go, selectgo).
 const MaxWaits = 1 << 16
 
-// Waits lists the values of the channel operations that a goroutine is blocked in
+// Waits lists the channel operations that a goroutine is blocked in
 // (runtime/runtime2.go, g.waiting and sudog; go1.26 and go1.27). It returns none if the goroutine
 // waits for no channel, or if its record is damaged.
 func (m *Model) Waits(g *Goroutine) []Wait {
@@ -30,8 +33,8 @@ func (m *Model) Waits(g *Goroutine) []Wait {
 			return waits
 		}
 		elem, c := m.Mem.U64(sg+f.elem), m.Mem.U64(sg+f.channel)
-		if elem != 0 && c != 0 && m.Mem.Try(c, f.elemType+8) {
-			waits = append(waits, Wait{Addr: elem, Type: m.Mem.U64(c + f.elemType)})
+		if c != 0 && m.Mem.Try(c, f.elemType+8) {
+			waits = append(waits, Wait{Channel: c, Addr: elem, Type: m.Mem.U64(c + f.elemType)})
 		}
 	}
 	return waits
