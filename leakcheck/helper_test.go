@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/engine/symbols/inventory"
 	"github.com/leakgate/leakgate/internal/envvar"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
@@ -74,8 +75,8 @@ func sessions(n int64) *refscan.Node {
 // names is a handmade inventory.
 type names struct {
 	roots, types []string
-	hollow       []string                         // types that no object has
-	missing      map[string]*refscan.MissingField // by variable and path
+	hollow       []string                           // types that no object has
+	missing      map[string]*inventory.MissingField // by variable and path
 }
 
 func (n names) KnownRoot(match func(string) bool) bool { return slices.ContainsFunc(n.roots, match) }
@@ -89,7 +90,7 @@ func (n names) KnownType(match func(string) bool) (known, ofObjects bool) {
 	return ofObjects || slices.ContainsFunc(n.hollow, match), ofObjects
 }
 
-func (n names) MissingField(variable, path string) *refscan.MissingField {
+func (n names) MissingField(variable, path string) *inventory.MissingField {
 	return n.missing[variable+path]
 }
 

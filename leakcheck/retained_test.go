@@ -10,6 +10,7 @@ import (
 	"testing"
 	"weak"
 
+	"github.com/leakgate/leakgate/internal/engine/symbols/inventory"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/refscan"
@@ -126,28 +127,28 @@ func TestMisuse(t *testing.T) {
 
 // A path by a field that no struct there has is a mistake, not a path at which nothing is retained.
 func TestMisspeltFields(t *testing.T) {
-	server := &refscan.MissingField{Name: "cons", Struct: "example.com/app.Server", Fields: []string{"conns", "pool", "pool.idle"}}
-	promoted := &refscan.MissingField{Path: ".state", Name: "idle", Struct: "struct { example.com/app.pool }", Fields: server.Fields}
-	library := &refscan.MissingField{Name: "conns", Struct: "sync/atomic.Pointer[example.com/app.Server]", Fields: []string{"v"}}
-	unlike := &refscan.MissingField{Name: "sessions", Struct: "example.com/app.Server", Fields: []string{"a", "b"}}
+	server := &inventory.MissingField{Name: "cons", Struct: "example.com/app.Server", Fields: []string{"conns", "pool", "pool.idle"}}
+	promoted := &inventory.MissingField{Path: ".state", Name: "idle", Struct: "struct { example.com/app.pool }", Fields: server.Fields}
+	library := &inventory.MissingField{Name: "conns", Struct: "sync/atomic.Pointer[example.com/app.Server]", Fields: []string{"v"}}
+	unlike := &inventory.MissingField{Name: "sessions", Struct: "example.com/app.Server", Fields: []string{"a", "b"}}
 	for _, tt := range []struct {
 		path    string
-		missing map[string]*refscan.MissingField
+		missing map[string]*inventory.MissingField
 		roots   []string
 		want    string // "" if it is no mistake
 	}{
-		{"app.srv.cons[*].buf", map[string]*refscan.MissingField{"example.com/app.srv.cons[*].buf": server}, nil, "app.srv has no field cons; did you mean app.srv.conns?"},
-		{"app.srv.cons[3].buf", map[string]*refscan.MissingField{"example.com/app.srv.cons[*].buf": server}, nil, "app.srv has no field cons; did you mean app.srv.conns?"},
-		{"app.srv.cons[*].*", map[string]*refscan.MissingField{"example.com/app.srv.cons[*]": server}, nil, "app.srv has no field cons; did you mean app.srv.conns?"},
-		{"app.srv.state.idle", map[string]*refscan.MissingField{"example.com/app.srv.state.idle": promoted}, nil, "app.srv.state has no field idle; did you mean app.srv.state.pool.idle?"},
-		{"app.srv.sessions", map[string]*refscan.MissingField{"example.com/app.srv.sessions": unlike}, nil, "app.srv has no field sessions; its fields are: a, b"},
-		{"app.srv.con*", map[string]*refscan.MissingField{"example.com/app.srv.con": server}, nil, ""},
-		{"app.*.cons", map[string]*refscan.MissingField{"example.com/app.srv.cons": server}, nil, ""},
-		{"app.srv.conns", map[string]*refscan.MissingField{"example.com/app.srv.conns": library}, nil, ""},
+		{"app.srv.cons[*].buf", map[string]*inventory.MissingField{"example.com/app.srv.cons[*].buf": server}, nil, "app.srv has no field cons; did you mean app.srv.conns?"},
+		{"app.srv.cons[3].buf", map[string]*inventory.MissingField{"example.com/app.srv.cons[*].buf": server}, nil, "app.srv has no field cons; did you mean app.srv.conns?"},
+		{"app.srv.cons[*].*", map[string]*inventory.MissingField{"example.com/app.srv.cons[*]": server}, nil, "app.srv has no field cons; did you mean app.srv.conns?"},
+		{"app.srv.state.idle", map[string]*inventory.MissingField{"example.com/app.srv.state.idle": promoted}, nil, "app.srv.state has no field idle; did you mean app.srv.state.pool.idle?"},
+		{"app.srv.sessions", map[string]*inventory.MissingField{"example.com/app.srv.sessions": unlike}, nil, "app.srv has no field sessions; its fields are: a, b"},
+		{"app.srv.con*", map[string]*inventory.MissingField{"example.com/app.srv.con": server}, nil, ""},
+		{"app.*.cons", map[string]*inventory.MissingField{"example.com/app.srv.cons": server}, nil, ""},
+		{"app.srv.conns", map[string]*inventory.MissingField{"example.com/app.srv.conns": library}, nil, ""},
 		{"app.srv.cons", nil, nil, ""},
-		{"app.srv.cons", map[string]*refscan.MissingField{"example.com/app.srv.cons": server}, []string{"other.org/app.srv"}, ""},
-		{"app.srv.cons", map[string]*refscan.MissingField{"example.com/app.srv.cons": server}, []string{"other.org/app.srv.cons"}, ""},
-		{"app.srv.cons", map[string]*refscan.MissingField{"example.com/app.srv.cons": server, "other.org/app.srv.cons": server}, []string{"other.org/app.srv"}, "app.srv has no field cons"},
+		{"app.srv.cons", map[string]*inventory.MissingField{"example.com/app.srv.cons": server}, []string{"other.org/app.srv"}, ""},
+		{"app.srv.cons", map[string]*inventory.MissingField{"example.com/app.srv.cons": server}, []string{"other.org/app.srv.cons"}, ""},
+		{"app.srv.cons", map[string]*inventory.MissingField{"example.com/app.srv.cons": server, "other.org/app.srv.cons": server}, []string{"other.org/app.srv"}, "app.srv has no field cons"},
 	} {
 		w := newWorld(t, report(sessions(100)))
 		w.names.missing = tt.missing
@@ -159,7 +160,7 @@ func TestMisspeltFields(t *testing.T) {
 	}
 	// What is there is no mistake.
 	w := newWorld(t, report(sessions(100)))
-	w.names.missing = map[string]*refscan.MissingField{"example.com/app.sessions[*].buf": server}
+	w.names.missing = map[string]*inventory.MissingField{"example.com/app.sessions[*].buf": server}
 	if ft, ok := w.assert(Path("app.sessions[*].buf").MaxObjects(1000)); !ok {
 		t.Error(ft.errorText())
 	}

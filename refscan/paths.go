@@ -135,7 +135,7 @@ func firstWatched(watched map[uint32]int, objects []uint32) int {
 
 // Declaration returns where a package variable is declared, as Report.Declaration does.
 func (s *Snapshot) Declaration(variable string) (file string, line int) {
-	return declaration(s.in().Index(), variable)
+	return (&Report{index: s.in().Index()}).Declaration(variable)
 }
 
 // VariableAt names the package variable that contains an address of this process, "" if there is

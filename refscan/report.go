@@ -11,9 +11,7 @@ import (
 // on addresses, goroutine numbers, hash seeds or the order of visits.
 //
 // A report can be written with encoding/json and read again. A report that was read has all
-// figures, and folds and writes profiles as the original does; but it does not know the program.
-// RootNames and KnownRoot then know only the roots of the report, and TypeNames, PackageNames and
-// Declaration know nothing.
+// figures, and folds and writes profiles as the original does; but Declaration knows nothing.
 type Report struct {
 	// of the scanned program, such as "go1.26.8"
 	GoVersion string `json:"go_version"`

@@ -178,4 +178,9 @@ func (s *Stacks) FuncNames() iter.Seq[string] {
 
 // PackageNames maps import paths to package names, for the program's packages whose import path
 // ends in something other than the name.
-func (s *Stacks) PackageNames() map[string]string { return packageNames(s.index) }
+func (s *Stacks) PackageNames() map[string]string {
+	if s.index == nil {
+		return nil
+	}
+	return s.index.PackageNames()
+}

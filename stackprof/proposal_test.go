@@ -245,13 +245,14 @@ func TestOfSnapshot(t *testing.T) {
 	start(t, threeThousand)
 	snapshot, err := refscan.Capture(refscan.WithoutSettling())
 	require.NoError(t, err)
-	p, err := stackprof.Of(snapshot)
+	stacks, err := snapshot.Stacks()
 	require.NoError(t, err)
+	p := stackprof.New(stacks)
 	require.NoError(t, snapshot.Close())
 	parsed := roundTrip(t, p) // it needs the snapshot no more
 	assert.GreaterOrEqual(t, values(parsed)["stackprof_test.threeThousand"][total], int64(3000))
 
-	_, err = stackprof.Of(snapshot)
+	_, err = snapshot.Stacks()
 	var unavailable *refscan.UnavailableError
 	require.ErrorAs(t, err, &unavailable)
 }

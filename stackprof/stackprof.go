@@ -47,17 +47,9 @@ func Take(opts ...refscan.CaptureOption) (*Profile, error) {
 	return New(s), nil
 }
 
-// Of profiles the stacks of a snapshot. They are as the garbage collection before a snapshot left
-// them: shrunk where they could be. Errors are of type *refscan.UnavailableError.
-func Of(snapshot *refscan.Snapshot) (*Profile, error) {
-	s, err := snapshot.Stacks()
-	if err != nil {
-		return nil, err
-	}
-	return New(s), nil
-}
-
-// New makes a profile of stacks that were read already.
+// New makes a profile of stacks that were read already: by refscan.CaptureStacks, or by Stacks of a
+// snapshot. In a snapshot, stacks are as the garbage collection before it left them: shrunk where
+// they could be.
 func New(s *refscan.Stacks) *Profile { return &Profile{Stacks: s, Time: time.Now()} }
 
 // WriteTo writes the profile for go tool pprof: a gzipped protocol buffer. It returns the number of

@@ -60,15 +60,15 @@ var layers = []struct {
 	{"golden", []string{"internal/wholefile"}}, // a file format: it knows nothing of heaps
 	{"internal/verdict", nil},
 	{"internal/envvar", nil}, // environment variables, for all layers
-	{"leakcheck/internal/naming", []string{"internal/textfmt", "internal/symbol", "refscan"}},
+	{"leakcheck/internal/naming", []string{"internal/engine/symbols/inventory", "internal/textfmt", "internal/symbol"}},
 	{"leakcheck/internal/environ", []string{
 		"internal/envvar", "internal/symbol", "leakcheck/internal/naming", "refscan",
 	}},
 	{"leakcheck/internal/ledger", []string{"internal/engine/memory/headroom", "internal/engine/native/nativeheap", "internal/procmaps", "internal/textfmt"}},
 	{"leakcheck/internal/observe", []string{
 		"internal/engine/capture/proof", "internal/engine/capture/snapshot", "internal/engine/graph/attribute", "internal/engine/graph/root",
-		"internal/engine/native/nativeheap", "internal/engine/native/nativeholders", "internal/symbol", "internal/textfmt",
-		"leakcheck/internal/ledger", "leakcheck/internal/naming", "refscan",
+		"internal/engine/native/nativeheap", "internal/engine/native/nativeholders", "internal/engine/symbols/inventory", "internal/symbol",
+		"internal/textfmt", "leakcheck/internal/ledger", "leakcheck/internal/naming", "refscan",
 	}},
 	{"leakcheck/internal/artifact", []string{
 		"golden", "internal/envvar", "internal/verdict", "internal/wholefile", "leakcheck/internal/environ", "leakcheck/internal/observe", "refscan",
@@ -82,7 +82,7 @@ var layers = []struct {
 		"leakcheck/internal/naming", "refscan",
 	}},
 	{"leakcheck/internal/request", []string{
-		"internal/engine/native/nativeheap", "internal/engine/capture/proof",
+		"internal/engine/native/nativeheap", "internal/engine/symbols/inventory", "internal/engine/capture/proof",
 		"internal/symbol", "leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/naming",
 		"leakcheck/internal/observe", "leakcheck/internal/tree", "refscan",
 	}},

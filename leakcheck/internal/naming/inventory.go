@@ -4,18 +4,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/leakgate/leakgate/internal/engine/symbols/inventory"
 	"github.com/leakgate/leakgate/internal/symbol"
-	"github.com/leakgate/leakgate/refscan"
 )
 
 // An Inventory lists what exists in the program, whether or not it holds anything now.
-// *refscan.Report is one.
+// *inventory.Program is one.
 type Inventory interface {
 	KnownRoot(match func(name string) bool) bool
 	RootNames() []string
 	TypeNames() []string
 	KnownType(match func(name string) bool) (known, ofObjects bool)
-	MissingField(variable, path string) *refscan.MissingField
+	MissingField(variable, path string) *inventory.MissingField
 	Declaration(variable string) (file string, line int)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
+	"github.com/leakgate/leakgate/internal/engine/symbols/inventory"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
@@ -61,7 +62,7 @@ type Frozen interface {
 	Scan(opts ...refscan.ScanOption) (*refscan.Report, error)
 	Stacks() (*refscan.Stacks, error)
 	LeakedGoroutines() ([]*refscan.LeakedGoroutine, error)
-	PackageNames() map[string]string
+	Inventory() *inventory.Program
 	Arrange(*refscan.Order)
 	Held(queries ...refscan.Query) ([]*refscan.Held, error)
 	Elsewhere(of refscan.Query, is func(path, typ string) bool) (*refscan.Elsewhere, error)
@@ -299,8 +300,12 @@ func (o *Observation) scanHeap(s Frozen, n Needs) (err error) {
 	if err != nil {
 		return err
 	}
-	o.Names = o.Report
-	naming.LearnPackageNames(o.Report.PackageNames())
+	program := s.Inventory()
+	for _, n := range o.Report.Roots {
+		program.Found = append(program.Found, n.Name)
+	}
+	o.Names = program
+	naming.LearnPackageNames(program.PackageNames())
 	if n.Retained && !o.Report.Retained {
 		return &refscan.UnavailableError{
 			Cause:  "what is retained by what is too complex to be told apart in the memory that a test may take for it",

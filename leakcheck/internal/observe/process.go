@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/symbols/inventory"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -30,6 +31,11 @@ func InSnapshot(use func(Process) error, opts ...refscan.CaptureOption) error {
 		err = closeErr
 	}
 	return err
+}
+
+// Inventory returns what the program has; it must not be closed.
+func (s Process) Inventory() *inventory.Program {
+	return &inventory.Program{Index: (*snapshot.Snapshot)(s.Snapshot).Index()}
 }
 
 // Detach calls snapshot.Detach.

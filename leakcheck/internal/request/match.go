@@ -3,10 +3,10 @@ package request
 import (
 	"strings"
 
+	"github.com/leakgate/leakgate/internal/engine/symbols/inventory"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
-	"github.com/leakgate/leakgate/refscan"
 )
 
 // Selects returns the topmost branches that the selector matches, each of which stands for all
@@ -94,7 +94,7 @@ func (s *Selector) KnownType(names naming.Inventory) (known, ofObjects bool) {
 // MissingField returns the first field in the selector's path that certainly no path goes by: the
 // types of all roots that the path may begin at lack it. It returns nil if there is none. root is
 // the part of the selector's path that is a root's name.
-func (s *Selector) MissingField(names naming.Inventory) (root string, missing *refscan.MissingField) {
+func (s *Selector) MissingField(names naming.Inventory) (root string, missing *inventory.MissingField) {
 	if s.Kind != SelectPath || s.Path.Special != "" {
 		return "", nil
 	}

@@ -1,4 +1,4 @@
-package refscan
+package inventory
 
 import (
 	"go/token"
@@ -23,15 +23,12 @@ type MissingField struct {
 // that are not those of fields.
 //
 // Types of the standard library may have other fields in paths than in their declarations.
-func (r *Report) MissingField(variable, path string) *MissingField {
-	if r.index == nil {
-		return nil
-	}
-	g, ok := r.index.GlobalByName(variable)
+func (p *Program) MissingField(variable, path string) *MissingField {
+	g, ok := p.Index.GlobalByName(variable)
 	if !ok {
 		return nil
 	}
-	x, t := r.index, g.Type
+	x, t := p.Index, g.Type
 	for at := 0; at < len(path); {
 		d := pointee(x, t)
 		next := at + fieldEnd(path[at:])

@@ -1,0 +1,97 @@
+// Package inventory lists what a program has, whether or not it holds memory at the moment: its
+// variables, types, functions and fields.
+package inventory
+
+import (
+	"reflect"
+
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
+)
+
+// A Program is what the debug information knows of a program, and the names of roots that a scan
+// has found.
+type Program struct {
+	Index *debuginfo.Index
+	Found []string
+}
+
+// PackageNames maps import paths to package names, for the program's packages whose import path
+// ends in something other than the name: "github.com/patrickmn/go-cache" to "cache".
+func (p *Program) PackageNames() map[string]string { return p.Index.PackageNames() }
+
+// RootNames lists the names that a bound on a root may use: the roots found, and every package
+// variable of the program, whether or not it holds anything.
+func (p *Program) RootNames() []string {
+	names := p.Found[:len(p.Found):len(p.Found)]
+	for _, g := range p.Index.Globals() {
+		if g.Type != 0 {
+			names = append(names, g.Name)
+		}
+	}
+	return names
+}
+
+// KnownRoot reports whether match holds for the name of any root that the program could have: those
+// of RootNames, and the variables of functions, written "import/path.Func.var".
+func (p *Program) KnownRoot(match func(name string) bool) bool {
+	for _, name := range p.RootNames() {
+		if match(name) {
+			return true
+		}
+	}
+	for _, f := range p.Index.Funcs() {
+		if match(f.Name + ".$tmp") { // frame slots that belong to no variable
+			return true
+		}
+		for _, l := range p.Index.Locals(f.Entry) {
+			owner := f.Name
+			if l.Inline != "" {
+				owner = l.Inline
+			}
+			if match(owner + "." + l.Name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// KnownType reports whether match holds for the name of any type of the program (known), and
+// whether it does for one that objects have (ofObjects). No object has the type of an interface or
+// of a function: an interface holds an object of another type, and a closure has the type of its
+// function, "func import/path.Func.func1".
+func (p *Program) KnownType(match func(name string) bool) (known, ofObjects bool) {
+	for id := 1; id <= p.Index.NumTypes(); id++ {
+		t := p.Index.TypeHead(debuginfo.TypeID(id))
+		if match(t.Name) {
+			if known = true; t.Kind != reflect.Interface && t.Kind != reflect.Func {
+				return true, true
+			}
+		}
+	}
+	for _, f := range p.Index.Funcs() {
+		if match("func " + f.Name) {
+			return true, true
+		}
+	}
+	return known, false
+}
+
+// TypeNames lists the types of the program, with full import paths.
+func (p *Program) TypeNames() []string {
+	names := make([]string, 0, p.Index.NumTypes())
+	for id := 1; id <= p.Index.NumTypes(); id++ {
+		names = append(names, p.Index.Type(debuginfo.TypeID(id)).Name)
+	}
+	return names
+}
+
+// Declaration returns where a package variable is declared, "" and 0 if that is not known; see
+// debuginfo.Declaration for the cost.
+func (p *Program) Declaration(variable string) (file string, line int) {
+	g, ok := p.Index.GlobalByName(variable)
+	if !ok {
+		return "", 0
+	}
+	return debuginfo.Declaration(p.Index, g)
+}
