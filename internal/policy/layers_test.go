@@ -175,7 +175,7 @@ var layers = []struct {
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome",
 		"internal/textfmt", "internal/verdict",
 	}},
-	{"cmd/leakgate/internal/page", []string{"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "refscan", "internal/symbol", "internal/verdict", "internal/wholefile", "cmd/leakgate/internal/outcome"}},
+	{"cmd/leakgate/internal/page", []string{"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "refscan", "internal/pprofwire", "internal/symbol", "internal/textfmt", "internal/verdict", "internal/wholefile", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/leakvet", []string{"golden", "internal/textfmt", "cmd/leakgate/internal/goldens"}},
 	{"cmd/leakgate/leakvet/golangcilint", []string{"cmd/leakgate/leakvet"}},
 	// what sub-commands have in common, and sub-commands that need nothing of a run
@@ -192,7 +192,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/command/results", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare",
 		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/page", "cmd/leakgate/internal/present",
-		"internal/symbol", "internal/verdict", "refscan",
+		"internal/symbol", "internal/textfmt", "internal/verdict", "internal/wholefile", "refscan",
 	}},
 	{"cmd/leakgate/internal/command/doctor", []string{
 		"cmd/leakgate/internal/auto/workspace", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/command/doctor/program",
@@ -205,9 +205,6 @@ var layers = []struct {
 	{"cmd/leakgate/internal/command/process", []string{
 		"cmd/leakgate/internal/cli", "internal/jump", "internal/textfmt", "refscan", "refscan/foreign", "refscan/scanreport",
 	}},
-	{"cmd/leakgate/internal/command/stack", []string{
-		"cmd/leakgate/internal/cli", "internal/pprofwire", "internal/wholefile", "stackprof",
-	}},
 	{"cmd/leakgate/internal/native/dump", []string{"cmd/leakgate/internal/cli"}},
 	{"cmd/leakgate/internal/native/symbolize", []string{"cmd/leakgate/internal/native/dump", "internal/wholefile"}},
 	{"cmd/leakgate/internal/native/shim", []string{"cmd/leakgate/internal/gotest", "internal/envvar", "internal/wholefile"}},
@@ -219,7 +216,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/command/symbolize", []string{
 		"cmd/leakgate/internal/cli",
 		"cmd/leakgate/internal/native/dump", "cmd/leakgate/internal/native/symbolize",
-		"cmd/leakgate/internal/page", "internal/pprofwire",
+		"cmd/leakgate/internal/page",
 	}},
 	{"cmd/leakgate/internal/command/runtests", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/finding",

@@ -39,11 +39,11 @@ type Options struct {
 	formats   present.Formats
 	json      bool
 	runs      int    // -count
-	count     int    // -n
 	output    string // -o
 	run       string
 	tags      string
 	timeout   time.Duration
+	top       cli.Top
 
 	patterns    []string
 	passthrough gotest.Passthrough
@@ -59,11 +59,11 @@ func (o *Options) FlagSet() *flag.FlagSet {
 	f.StringVar(&o.benchtime, "benchtime", "100x", "")
 	f.IntVar(&o.runs, "count", 6, "")
 	f.BoolVar(&o.json, "json", false, "")
-	f.IntVar(&o.count, "n", 20, "")
 	f.StringVar(&o.output, "o", "", "")
 	f.StringVar(&o.run, "run", "", "")
 	f.StringVar(&o.tags, "tags", "", "")
 	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "")
+	o.top.Register(f)
 	o.formats.Register(f)
 	return f
 }
@@ -97,8 +97,6 @@ func Parse(args []string) (*Options, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case o.count < 0:
-		return nil, fmt.Errorf("-n %d is no number of lines", o.count)
 	case o.timeout <= 0:
 		return nil, fmt.Errorf("-timeout %v: it is more than 0", o.timeout)
 	case o.allow < 0:

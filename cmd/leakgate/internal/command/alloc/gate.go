@@ -94,7 +94,7 @@ func (o *Options) printComparison(w io.Writer, found *comparison) error {
 			rows = append(rows, compare.Row{Group: found.pkg.ImportPath, Name: r.Name, Objects: r.Objects, Bytes: r.Bytes, Note: r.Note()})
 		}
 	}
-	return present.Comparison(w, rows, o.count, "type")
+	return present.Comparison(w, rows, int(o.top), "type")
 }
 
 // testName takes the place of a test's name in a package's assertion.
