@@ -132,11 +132,12 @@
 //		Show the output of tests that pass, too.
 //
 // With -auto nobody has to write a test. The tests and examples of each package, and its fuzz tests
-// with their seeds, which have to pass and to take less than a second each, are called again and
-// again in one process, and what grows with each round is looked for as AssertNoGrowth does it;
-// where something grows, halves are repeated until the test and subtest are known. Benchmarks are
-// held at the heads of their loops. leakcheck comes into the build by a workspace and an overlay in
-// a temporary folder: go.mod, go.sum and all other files stay as they are. For example:
+// with their seeds, which have to pass, are called again and again in one process, and what grows
+// with each round is looked for as AssertNoGrowth does it; where something grows, halves are
+// repeated until the test and subtest are known. Benchmarks are held at the heads of their loops.
+// Then come the slower tests, with fewer rounds, while there is time. leakcheck comes into the
+// build by a workspace and an overlay in a temporary folder: go.mod, go.sum and all other files
+// stay as they are. For example:
 //
 //	leakgate run -auto ./...
 //	leakgate run -auto -run TestLogin ./session
@@ -144,8 +145,9 @@
 // A finding is what a package of the module keeps, one for each variable or go statement, with the
 // tests that feed it, the command that shows it again, and a test to paste. What the tests
 // themselves keep is none, nor what only the standard library does; dependencies' are notes. A test
-// that cannot be repeated is named with the reason, and is no failure. A package of which nothing
-// could be told makes the exit code 3. The file leakgate.ignore, in the folder of the run, has
+// that cannot be repeated is named with the reason, and is no failure. The summary begins with how
+// many were repeated, and how to cover more. If nothing at all could be repeated, or nothing could
+// be told of what was, the exit code is 3. The file leakgate.ignore, in the folder of the run, has
 // lines with a pattern of what is meant to grow and the reason. With -base, what grows at that
 // revision too is known. The rules are in doc/auto.md.
 //

@@ -157,7 +157,7 @@ var layers = []struct {
 		"cmd/leakgate/internal/auto/source", "cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/auto/repeat/seeds", "cmd/leakgate/internal/gotest", "internal/envvar", "internal/wholefile",
 	}},
 	{"cmd/leakgate/internal/auto/drive", []string{
-		"cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/gotest", "internal/envvar", "internal/verdict",
+		"cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/gotest", "internal/envvar", "internal/textfmt", "internal/verdict",
 	}},
 	{"cmd/leakgate/internal/auto/source", []string{"internal/symbol"}},
 	{"cmd/leakgate/internal/auto/finding", []string{

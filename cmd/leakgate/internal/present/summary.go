@@ -24,6 +24,9 @@ type Summary struct {
 // Present implements Presenter.
 func (s Summary) Present(w io.Writer, run *outcome.Run) error {
 	var b strings.Builder
+	if run.Coverage != "" {
+		fmt.Fprintf(&b, "\n%s\n", run.Coverage)
+	}
 	s.leaks(&b, run)
 	s.undecided(&b, run)
 	s.misused(&b, run)
