@@ -114,6 +114,7 @@ type Outcome struct {
 	Snapshots int
 	Before    int64                // live bytes of the baseline
 	Misuse    bool                 // the assertion itself is wrong
+	Alone     bool                 // other tests that run at the same time change nothing
 	Base      observe.Artifacts    // the baseline, to compare with; zero without one
 	unscanned bool                 // no heap scan was needed to judge, though a scan would show what is wrong
 	Scanned   *observe.Observation // a scan for the artifacts alone, if unscanned; nil: none
