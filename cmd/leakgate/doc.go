@@ -659,11 +659,11 @@
 //
 //	leakgate vet [flags] [packages]
 //
-// It finds mistakes in tests that use leakcheck, without running them: AssertRetained in a parallel
-// test with nothing that keeps other tests' memory out; a bound on a variable, function or type
-// that its package does not have; AssertCollected on an object that the test still uses; a golden
-// file that is missing, and one that belongs to no test; leakcheck imported by code that is no
-// test. For example:
+// It finds mistakes in tests that use leakcheck, without running them: AssertRetained,
+// AssertNoGrowth or AssertPeak in a parallel test with nothing that keeps other tests' memory out;
+// a bound on a variable, function or type that its package does not have; AssertCollected on an
+// object that the test still uses; a golden file that is missing, and one that belongs to no test;
+// leakcheck imported by code that is no test. For example:
 //
 //	leakgate vet ./...
 //	leakgate vet -fix ./...

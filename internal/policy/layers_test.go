@@ -226,7 +226,7 @@ var layers = []struct {
 		"cmd/leakgate/internal/page", "cmd/leakgate/internal/present", "cmd/leakgate/internal/revision", "golden", "internal/envvar",
 		"internal/symbol", "internal/textfmt", "internal/verdict",
 	}},
-	{"cmd/leakgate/internal/command/vet", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/goldens", "cmd/leakgate/leakvet"}},
+	{"cmd/leakgate/internal/command/vet", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "cmd/leakgate/leakvet"}},
 	{"cmd/leakgate", []string{"..."}},
 
 	{"internal/policy", nil},

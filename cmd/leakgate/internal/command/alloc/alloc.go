@@ -234,7 +234,7 @@ type plan struct {
 
 // plan finds the packages to run.
 func (o *Options) plan(c *cli.Context) (*plan, error) {
-	goEnv, err := gotest.ReadGoEnv(o.dir, c.Env)
+	goEnv, err := gotest.ReadModuleEnv(o.dir, c.Env)
 	if err != nil {
 		return nil, err
 	}
