@@ -416,7 +416,7 @@
 //	-json
 //		Print what was found as JSON.
 //	-timeout d
-//		The time limit for each of the three runs (default 5m).
+//		The time limit for all of it (default 1m). What is not known by then is said.
 //
 // The exit code is 0 if leakgate works with go test here, 1 if any verdict was wrong, 2 for a wrong
 // command line or where there is no go command, 3 if go test's verdicts could not be told.

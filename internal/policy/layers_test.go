@@ -196,7 +196,7 @@ var layers = []struct {
 	}},
 	{"cmd/leakgate/internal/command/doctor", []string{
 		"cmd/leakgate/internal/auto/workspace", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/command/doctor/program",
-		"cmd/leakgate/internal/gotest", "internal/engine/memory/headroom", "internal/envvar", "internal/textfmt",
+		"cmd/leakgate/internal/gotest", "cmd/leakgate/internal/present", "internal/engine/memory/headroom", "internal/envvar", "internal/textfmt",
 	}},
 	{"cmd/leakgate/internal/command/goldenfile", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/goldens",

@@ -5,6 +5,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 )
 
 // A Beat says what a command is doing: on a terminal always, elsewhere at intervals, since CI
@@ -38,7 +40,11 @@ func (b *Beat) At(at string) {
 func (b *Beat) text() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return fmt.Sprintf("%s, %.0fs", b.at, time.Since(b.started).Seconds())
+	text := fmt.Sprintf("%s, %.0fs", b.at, time.Since(b.started).Seconds())
+	if building := gotest.Building(); building != "" {
+		text += ": " + building
+	}
+	return text
 }
 
 // Stop ends it. Nothing is written after it has returned.
