@@ -405,13 +405,17 @@ func (a *Assertion) conclude(o *Outcome, first string) *Outcome {
 	return o
 }
 
-// WriteGolden writes a golden file, and notes the changes.
+// WriteGolden writes a golden file, and notes the changes. go test shows the log of no test that
+// passes, so they go to standard error, too, unless leakgate run names them at its end.
 func (a *Assertion) WriteGolden(o *Outcome, c *check.Comparison) {
 	lines, err := c.Save()
 	if err != nil {
 		o.Verdict, o.Failed, o.Err = verdict.Fail, true, err
 		o.Message = fmt.Sprintf("leakcheck: cannot write the golden file: %v", err)
 		return
+	}
+	if len(lines) > 0 && a.T != nil && a.Stderr != nil && !a.Env.Verbose && a.Env.Artifacts == "" {
+		fmt.Fprintf(a.Stderr, "leakcheck: %s: %s\n", a.Test, strings.Join(lines, "\n"))
 	}
 	o.Notes = append(o.Notes, lines...)
 }

@@ -64,7 +64,7 @@ func (t *Trial) state() State {
 // command's and to leakgate's cache; the rest is in a temporary folder, which is removed. The error
 // is that of preparing the test, or of the context.
 func tryWays(ctx context.Context, toolchain string, env []string, timeout time.Duration, began func(Way), ended func(*Trial)) (err error) {
-	limited, cancel := context.WithTimeout(ctx, timeout-timeout/10) // ending a process takes time
+	limited, cancel := context.WithTimeout(ctx, timeout-timeout/6) // ending a process takes time
 	defer cancel()
 	l, err := newLaboratory(toolchain, env)
 	if err != nil {
