@@ -69,8 +69,6 @@ type Report struct {
 	Remedy string // what to do about Broken; "": go test says more
 	// Cut says that a process was ended before its tests could clean up.
 	Cut bool
-	// Spent says that time ran out before each growing group was split.
-	Spent bool
 }
 
 // How the time of a package is shared out.
@@ -199,8 +197,14 @@ func (s *state) wave(functions []string, end time.Time) error {
 	return s.split(whole)
 }
 
-// settle removes the groups of which nothing is known, if anything is known of others.
+// settle removes the groups of which nothing is known, if anything is known of others. Functions
+// that no group has were left out.
 func (s *state) settle() {
+	for name, t := range s.tried {
+		if t.Status == repeat.OK && !s.explored(name) {
+			t.Status = repeat.Left
+		}
+	}
 	blind := func(e *Exploration) bool { return e.Record == nil || e.Record.Verdict == verdict.Unknown }
 	if !slices.ContainsFunc(s.wholes, func(e *Exploration) bool { return !blind(e) }) {
 		return
@@ -261,18 +265,13 @@ func (s *state) split(group *Exploration) error {
 		return nil
 	}
 	if time.Until(s.end) < minLeft || s.runs >= maxRuns {
-		s.report.Spent = true
 		return nil
 	}
 	half := len(group.Functions) / 2
 	for _, part := range [][]string{group.Functions[:half], group.Functions[half:]} {
 		// More functions that feed located roots are looked for only while there is time.
 		left, located := time.Until(s.end), !slices.ContainsFunc(roots, func(root string) bool { return !s.located[root] })
-		if located && left < time.Duration(othersPart*float64(s.Budget)) {
-			return nil
-		}
-		if left < minLeft {
-			s.report.Spent = true
+		if left < minLeft || located && left < time.Duration(othersPart*float64(s.Budget)) {
 			return nil
 		}
 		e, err := s.explore(part, s.end)
@@ -331,7 +330,6 @@ func (s *state) explore(functions []string, end time.Time) (*Exploration, error)
 			end = s.end // splitting is of no use without a first exploration
 		}
 		if s.runs >= maxRuns || time.Until(end) < minLeft {
-			s.report.Spent = true
 			for _, f := range left {
 				if t := s.tried[f.Name]; t.Status == "" {
 					t.Status = repeat.OutOfTime

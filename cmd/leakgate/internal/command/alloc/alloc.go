@@ -148,7 +148,9 @@ func Run(c *cli.Context, args []string) int {
 	if o.base != "" {
 		return o.gate(ctx, c, args)
 	}
-	found, err := o.measure(ctx, c)
+	beat := startBeat(c)
+	found, err := o.measure(ctx, c, beat)
+	beat.Stop()
 	switch {
 	case ctx.Err() != nil:
 		c.Failure("interrupted")
@@ -266,7 +268,7 @@ func (o *Options) config(c *cli.Context, p *plan, folder string, pkg gotest.Pack
 }
 
 // measure runs the packages, one after another.
-func (o *Options) measure(ctx context.Context, c *cli.Context) (*report, error) {
+func (o *Options) measure(ctx context.Context, c *cli.Context, beat *present.Beat) (*report, error) {
 	plan, err := o.plan(c)
 	if err != nil {
 		return nil, err
@@ -278,9 +280,7 @@ func (o *Options) measure(ctx context.Context, c *cli.Context) (*report, error) 
 	defer func() { _ = os.RemoveAll(folder) }()
 	found := &report{Packages: []*allocrun.Result{}}
 	for i, p := range plan.packages {
-		if len(plan.packages) > 1 {
-			fmt.Fprintf(c.Stderr, "%d of %d: %s\n", i+1, len(plan.packages), p.ImportPath)
-		}
+		beat.At(measuring(i, plan))
 		r, err := run(ctx, o.config(c, plan, folder, p))
 		switch {
 		case ctx.Err() != nil:
@@ -293,6 +293,16 @@ func (o *Options) measure(ctx context.Context, c *cli.Context) (*report, error) 
 		}
 	}
 	return found, nil
+}
+
+// startBeat begins to say what is done.
+func startBeat(c *cli.Context) *present.Beat {
+	return present.StartBeat(present.OpenDisplay(c.Stderr, c.Env).Screen, c.Stderr, 10*time.Second, "loading packages")
+}
+
+// measuring says which package is measured.
+func measuring(i int, p *plan) string {
+	return fmt.Sprintf("measuring %s (%d of %d)", p.packages[i].ImportPath, i+1, len(p.packages))
 }
 
 // run builds and runs the tests of a package; the result is nil if there are none.

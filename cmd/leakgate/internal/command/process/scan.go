@@ -109,6 +109,9 @@ func Scan(c *cli.Context, args []string) int {
 	if o.watch.on {
 		return o.follow(ctx, c)
 	}
+	if o.process.Audit {
+		fmt.Fprintf(c.Stderr, "waiting for the next garbage collection of %s, up to two minutes and a half\n", o.process.Name())
+	}
 	scan, err := o.scan(ctx)
 	if err == nil {
 		err = ctx.Err()
