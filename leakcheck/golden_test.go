@@ -31,6 +31,9 @@ func TestGoldenIsMadeAndCompared(t *testing.T) {
 	if !ok || w.snapshots != 2 {
 		t.Fatalf("not made: %s (%d snapshots)", ft.errorText(), w.snapshots)
 	}
+	if said := w.stderrBuf.String(); said != "leakcheck: TestLogout: created testdata/leakcheck/TestLogout.golden with 4 lines; review it and commit it\n" {
+		t.Errorf("standard error: %q", said)
+	}
 	if !ft.logged("created testdata/leakcheck/TestLogout.golden with 4 lines; review it and commit it") {
 		t.Errorf("logs: %q", ft.logs)
 	}

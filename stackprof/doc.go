@@ -52,7 +52,7 @@
 // Why a stack is as large as it is: a goroutine that once called deep keeps the larger stack until
 // a garbage collection finds less than a quarter of it in use, and a parked stack does not show how
 // deep it was. A large runtime._FreeStack below a function says that its goroutines did so.
-// stackfile.Growth finds calls that make stacks grow in a CPU profile, which samples them.
+// "leakgate view -growth" finds calls that make stacks grow in a CPU profile, which samples them.
 //
 // What C code and the kernel use: frames end where Go's do.
 //
@@ -64,7 +64,7 @@
 // must be there, or what builds it again; see package refscan, also for the systems that are
 // supported.
 //
-// Package stackhttp serves the profile over HTTP, and the command leakgate stack prints it. In
+// Package stackhttp serves the profile over HTTP, and the command leakgate view shows it. In
 // tests, leakcheck.Stack and leakcheck.Goroutines bound what is here. The guide is
 // doc/stackprof.md.
 package stackprof

@@ -50,13 +50,13 @@ func (p *Profile) WriteText(w io.Writer, limit int) error {
 		fmt.Fprintf(&b, "warning: %s\n", warning)
 	}
 	b.WriteString("\n")
-	_ = WriteTable(&b, top, limit) // a strings.Builder takes all
+	_ = writeTable(&b, top, limit) // a strings.Builder takes all
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// WriteTable writes the first functions as a table, at most limit of them (all if limit is 0).
-func WriteTable(w io.Writer, top []Function, limit int) error {
+// writeTable writes the first functions as a table, at most limit of them (all if limit is 0).
+func writeTable(w io.Writer, top []Function, limit int) error {
 	shown := top
 	if limit > 0 && len(top) > limit {
 		shown = top[:limit]

@@ -11,7 +11,6 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/process"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/results"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/runtests"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/stack"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/symbolize"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/vet"
 )
@@ -26,13 +25,10 @@ func commands() []command {
 		{"doctor", "try whether leakgate works on this machine", doctor.Run},
 		{"golden", "list, check, prune, format or tighten golden files", goldenfile.Run},
 		{"merge", "make one run of the shards of a run", results.Merge},
-		{"scan", "say what keeps memory alive in another process", process.Scan},
-		{"schema", "print the JSON schema of leakgate.json", printSchema},
-		{"stack", "say where goroutine stack memory goes", stack.Run},
+		{"scan", "say what keeps memory alive in another process, once or when it jumps", process.Scan},
 		{"symbolize", "name the functions in a profile of native memory", symbolize.Run},
 		{"vet", "find mistakes in tests that use leakcheck", vet.Run},
-		{"view", "show what an assertion found to be retained", results.View},
-		{"watch", "wait until memory of another process jumps, and say who holds it", process.Watch},
+		{"view", "show what a run found to be retained, or a profile", results.View},
 		{"completion", "print the completion for a shell", func(c *cli.Context, args []string) int { return printCompletion(c, args, all) }},
 		{"version", "print the version of leakgate", printVersion},
 		{"help", "print the manual, or a topic of it", printHelp},

@@ -10,12 +10,9 @@
 //	leakgate golden tighten [flags] [report]
 //	leakgate merge [flags] report...
 //	leakgate scan [flags] [program]
-//	leakgate schema
-//	leakgate stack [flags] profile
 //	leakgate symbolize [flags] profile
 //	leakgate vet [flags] [packages]
 //	leakgate view [flags] [report|profile]
-//	leakgate watch -pid number [flags]
 //	leakgate completion shell
 //	leakgate version
 //	leakgate help [topic]
@@ -28,13 +25,10 @@
 //	doctor     try whether leakgate works on this machine
 //	golden     list, check, prune, format or tighten golden files
 //	merge      make one run of the shards of a run
-//	scan       say what keeps memory alive in another process
-//	schema     print the JSON schema of leakgate.json
-//	stack      say where goroutine stack memory goes
+//	scan       say what keeps memory alive in another process, once or when it jumps
 //	symbolize  name the functions in a profile of native memory
 //	vet        find mistakes in tests that use leakcheck
-//	view       show what an assertion found to be retained
-//	watch      wait until memory of another process jumps, and say who holds it
+//	view       show what a run found to be retained, or a profile
 //	completion print the completion for a shell
 //	version    print the version of leakgate
 //	help       print the manual, or a topic of it
@@ -53,7 +47,7 @@
 // a table and an exit code that says why.
 //
 // Topics of help: run, exit-codes, artifacts, alloc, diff, doctor, golden, merge, formats,
-// scan, schema, stack, symbolize, vet, view, watch, completion, version, help.
+// scan, symbolize, vet, view, completion, version, help.
 //
 // # Run
 //
@@ -138,11 +132,12 @@
 //		Show the output of tests that pass, too.
 //
 // With -auto nobody has to write a test. The tests and examples of each package, and its fuzz tests
-// with their seeds, which have to pass and to take less than a second each, are called again and
-// again in one process, and what grows with each round is looked for as AssertNoGrowth does it;
-// where something grows, halves are repeated until the test and subtest are known. Benchmarks are
-// held at the heads of their loops. leakcheck comes into the build by a workspace and an overlay in
-// a temporary folder: go.mod, go.sum and all other files stay as they are. For example:
+// with their seeds, which have to pass, are called again and again in one process, and what grows
+// with each round is looked for as AssertNoGrowth does it; where something grows, halves are
+// repeated until the test and subtest are known. Benchmarks are held at the heads of their loops.
+// Then come the slower tests, with fewer rounds, while there is time. leakcheck comes into the
+// build by a workspace and an overlay in a temporary folder: go.mod, go.sum and all other files
+// stay as they are. For example:
 //
 //	leakgate run -auto ./...
 //	leakgate run -auto -run TestLogin ./session
@@ -150,8 +145,9 @@
 // A finding is what a package of the module keeps, one for each variable or go statement, with the
 // tests that feed it, the command that shows it again, and a test to paste. What the tests
 // themselves keep is none, nor what only the standard library does; dependencies' are notes. A test
-// that cannot be repeated is named with the reason, and is no failure. A package of which nothing
-// could be told makes the exit code 3. The file leakgate.ignore, in the folder of the run, has
+// that cannot be repeated is named with the reason, and is no failure. The summary begins with how
+// many were repeated, and how to cover more. If nothing at all could be repeated, or nothing could
+// be told of what was, the exit code is 3. The file leakgate.ignore, in the folder of the run, has
 // lines with a pattern of what is meant to grow and the reason. With -base, what grows at that
 // revision too is known. The rules are in doc/auto.md.
 //
@@ -294,7 +290,7 @@
 //
 // In leakgate.json paths have slashes; those of artifacts are relative to the artifacts directory,
 // those of source files to the root of the repository. "schema" is the version of its form, which
-// "leakgate schema" prints as a JSON schema.
+// doc/leakgate.schema.json describes; within a version, fields may be added.
 //
 // A run begins by removing what the last one left there: the folder tests and leakgate.json. It
 // removes nothing else, and refuses a directory with files in it that leakgate did not make. The
@@ -313,7 +309,7 @@
 // leakgate, and no file is written but -o. For example:
 //
 //	leakgate alloc
-//	leakgate alloc -run TestLogin -n 5 ./session
+//	leakgate alloc -run TestLogin -top 5 ./session
 //	leakgate alloc -run '^$' -bench . -o allocs.pb.gz
 //	leakgate alloc -base HEAD -count 4 -run TestLogin
 //
@@ -347,8 +343,6 @@
 //	-junit file
 //	-markdown file
 //		With -base: as for "leakgate run".
-//	-n count
-//		Show so many types and lines (default 20); 0 is all.
 //	-o file
 //		Also write what was allocated at each stack to file; for "go tool pprof", with the label
 //		"type".
@@ -360,6 +354,8 @@
 //		Build tags, separated by commas.
 //	-timeout d
 //		The time limit of each test binary (default 10m0s).
+//	-top count
+//		Print so many rows of each table (default 20); 0 is all.
 //
 // The exit code is 0 if the figures are there, 1 if more is allocated than at the base, 2 for a
 // wrong command line or if tests do not build, 3 if a package's figures, or those by type, could
@@ -391,11 +387,11 @@
 //
 //	-fail
 //		Exit with 1 if something grew.
-//	-n count
-//		Print so many rows (default 40); 0 is all.
 //	-o file
-//		Write the difference as a profile for "go tool pprof"; of runs it is that of all
-//		assertions which have a profile in both.
+//		Write the difference as a profile to file; of runs it is that of all assertions which have
+//		a profile in both.
+//	-top count
+//		Print so many rows (default 20); 0 is all.
 //
 // The exit code is 0, or 2 if something cannot be read.
 //
@@ -420,7 +416,7 @@
 //	-json
 //		Print what was found as JSON.
 //	-timeout d
-//		The time limit for each of the three runs (default 5m).
+//		The time limit for all of it (default 1m). What is not known by then is said.
 //
 // The exit code is 0 if leakgate works with go test here, 1 if any verdict was wrong, 2 for a wrong
 // command line or where there is no go command, 3 if go test's verdicts could not be told.
@@ -532,6 +528,7 @@
 // The command is
 //
 //	leakgate scan -pid number [flags]
+//	leakgate scan -pid number -watch [flags]
 //	leakgate scan -core file [flags] program
 //
 // It says what keeps memory alive in a Go process that need not know of leakgate: one that runs, or
@@ -541,6 +538,7 @@
 //	leakgate scan -pid 1234
 //	leakgate scan -pid 1234 -json before.json
 //	leakgate scan -pid 1234 -base before.json -fail
+//	leakgate scan -pid 1234 -watch -spike 20%,+64MiB
 //	leakgate scan -core core.1234 -o retained.pb.gz ./server
 //
 // A process stands still for some milliseconds, in which it is made to fork; its copy, which never
@@ -548,67 +546,65 @@
 // That needs Linux (amd64, arm64) and the right to trace it, as debuggers do. The program of a core
 // file is the file that the process ran, or the unstripped file of the same build.
 //
+// With -watch, leakgate reads how much the garbage collector of the process finds alive, and when
+// that jumps above what is usual for one collection, scans at once. The process is not stopped to
+// be watched: the counters are read out of its memory, which costs this command some microseconds
+// each time. It stands still at a spike, and for a snapshot to compare with, which is taken when it
+// is known what is usual, and then once an hour. Usual is the median of the last nine collections,
+// and is known after three. It ends when the process does, when it is interrupted, or after -max
+// spikes.
+//
 // The flags:
 //
 //	-audit
 //		With -pid: wait for the process's next garbage collection, up to two minutes and a half,
 //		and see whether it found alive what the scan did not. The process is stopped twice then.
 //	-base report
-//		Also say what has grown since an earlier scan of the program, whose -json report this is:
-//		how many objects and bytes in a second, and where.
+//		Compare with an earlier scan of the program, whose -json report this is: say what has
+//		grown since, how many objects and bytes in a second, and where.
 //	-core file
 //		Look into a core file.
+//	-every duration
+//		With -watch: leave at least so much time between two spikes that are looked at (default
+//		1m0s). What is left out is counted.
 //	-exe file
 //		With -pid: the unstripped file of the same build, if the process runs a stripped one.
 //	-fail
 //		With -base: end with exit code 1 if something has grown.
 //	-json file
 //		Write the report to file, as JSON, for -base of a later scan.
+//	-max count
+//		With -watch: end after so many spikes (default 24).
+//	-nobase
+//		With -watch: take no snapshot to compare with. Then it is not told apart what is more than
+//		usual.
 //	-nofork
 //		With -pid: make the process stand still until it has been read, instead of making it fork.
 //		So it is, too, where a seccomp filter or a limit forbids the fork.
 //	-o file
 //		Write a profile to file: what is retained, by path from the root, for "go tool pprof" and
-//		"leakgate view".
+//		"leakgate view". With -watch, file is a folder, and each spike has a folder in it, with the
+//		text, the report, that of the snapshot that it is compared with, and a profile.
 //	-pid number
 //		Look into a process that runs.
+//	-poll duration
+//		With -watch: read the counters so often (default 10ms).
+//	-spike threshold
+//		With -watch: how much more than usual is a spike (default 20%,+64MiB): a share, a size, or
+//		both, that have to be exceeded then. Less than 1 MiB never is.
 //	-top count
-//		Print so many roots (default 20), those that hold most.
+//		Print so many rows (default 20), those that hold most; 0 is all.
+//	-watch
+//		With -pid: look again and again, and scan when memory jumps.
 //
 // What is printed begins with how exact it is: the phase of the garbage collector, how many frames
-// hold what may be no references, and the audit. Retained is what cutting that node alone would
-// free. The exit code is 0; 2 for a wrong command line; 3 where it could not tell, with the cause.
+// hold what may be no references, and the audit. Cum objects and cum bytes are those of the node
+// and all below it; retained is what cutting that node alone would free.
+//
+// The exit code is 0; 1 with -fail if something has grown, and with -watch if there was a spike; 2
+// for a wrong command line, and a process or file that is not there or cannot be read as one; 3
+// where it could not tell, with the cause, and with -watch if there were too few collections.
 // doc/process.md has more.
-//
-// # Schema
-//
-//	leakgate schema
-//
-// prints the JSON schema of leakgate.json. Within a version of the form, fields may be added.
-//
-// # Stack
-//
-// The command is
-//
-//	leakgate stack [flags] profile
-//
-// It prints the functions whose frames take the most goroutine stack memory, from a profile that
-// the package github.com/leakgate/leakgate/stackprof wrote: a file, or the address of a server that
-// has its handler at /debug/pprof/stackmem. For example:
-//
-//	leakgate stack stack.pb.gz
-//	leakgate stack -n 5 -o stack.pb.gz http://localhost:6060/debug/pprof/stackmem
-//
-// The flags stand before the profile:
-//
-//	-n count
-//		Print so many functions (default 20).
-//	-o file
-//		Also write the profile to file; for "go tool pprof".
-//	-growth
-//		The profile is a CPU profile: print the functions whose calls made stacks grow while it
-//		was taken. It has a sample each 10 ms, so it shows what grows again and again. -o writes
-//		these samples.
 //
 // # Symbolize
 //
@@ -652,7 +648,7 @@
 //	-root folder
 //		Look for programs and libraries below this folder, as where a container's files are.
 //	-top count
-//		Print so many functions (default 20), those that hold most.
+//		Print so many rows (default 20), those that hold most; 0 is all.
 //
 // The exit code is 0; 2 for a wrong command line, or a file that cannot be read or written; 3 if
 // not one address could be named, with the causes. doc/symbolize.md has more.
@@ -663,11 +659,11 @@
 //
 //	leakgate vet [flags] [packages]
 //
-// It finds mistakes in tests that use leakcheck, without running them: AssertRetained in a parallel
-// test with nothing that keeps other tests' memory out; a bound on a variable, function or type
-// that its package does not have; AssertCollected on an object that the test still uses; a golden
-// file that is missing, and one that belongs to no test; leakcheck imported by code that is no
-// test. For example:
+// It finds mistakes in tests that use leakcheck, without running them: AssertRetained,
+// AssertNoGrowth or AssertPeak in a parallel test with nothing that keeps other tests' memory out;
+// a bound on a variable, function or type that its package does not have; AssertCollected on an
+// object that the test still uses; a golden file that is missing, and one that belongs to no test;
+// leakcheck imported by code that is no test. For example:
 //
 //	leakgate vet ./...
 //	leakgate vet -fix ./...
@@ -697,81 +693,44 @@
 // It shows what assertions found to be retained, on a page: what is broken, with its source, all
 // assertions, the worst first, and what each found as an icicle and as a table, with a search and
 // comparisons. Without an argument it is the last run in leakgate-artifacts. Any profile will do as
-// well. The page of a run is also the file leak.html in its artifacts. For example:
+// well, a file or the address of a server: of what is retained, of the heap, or of goroutine stacks
+// as the package github.com/leakgate/leakgate/stackprof has it. The page of a run is also the file
+// leak.html in its artifacts. For example:
 //
 //	leakgate view
 //	leakgate view -text -test TestSessions
 //	leakgate view -base main-artifacts -o leak.html leakgate-artifacts
+//	leakgate view -text http://localhost:6060/debug/pprof/stackmem
+//	leakgate view -growth cpu.pb.gz
 //
 // The flags may stand before the argument and after it:
 //
 //	-base report
-//		Compare with an older run: its leakgate.json, or the folder with it.
+//		Compare with an earlier run: its leakgate.json, or the folder with it.
+//	-growth
+//		The argument is a CPU profile: show the functions whose calls made stacks grow while it was
+//		taken. It has a sample each 10 ms, so it shows what grows again and again.
 //	-http address
 //		Serve at this address of this machine; port 0 is any free one (default localhost:0).
 //		pprof's web interface for the first profile is below /ui/.
 //	-o file
-//		Write a file that needs nothing else to be shown instead: file.html, the page, or
-//		file.svg, a flame graph.
+//		Write a file instead of serving: file.html, the page; file.svg, a flame graph; or
+//		file.pb.gz, the profile. The first two need nothing else to be shown.
 //	-objects
 //		Show objects instead of bytes in pprof and in the flame graph.
 //	-test text
 //		Show the assertions whose package and test have text in their names, and write their trees
 //		before serving.
 //	-text
-//		Write findings and trees to standard output, and serve nothing. Where there is a baseline,
-//		or -base, trees say what came since, most of it first.
-//
-// # Watch
-//
-// The command is
-//
-//	leakgate watch -pid number [flags]
-//
-// It watches how much the garbage collector of a Go process finds alive, and when that jumps above
-// what is usual for one collection, says at once who holds it, as leakgate scan -pid does. For
-// example:
-//
-//	leakgate watch -pid 1234
-//	leakgate watch -pid 1234 -spike 50% -o . -max 5 -every 10m
-//	leakgate watch -pid 1234 -spike 20%,+64MiB
-//
-// The process is not stopped to be watched: the counters are read out of its memory again and
-// again, which costs this command some microseconds each time. It stands still for some
-// milliseconds at a spike, and for a snapshot to compare with, which is taken when it is known what
-// is usual, and then once an hour. Usual is the median of the last nine collections, and is known
-// after three. That needs Linux (amd64, arm64) and the right to trace the process.
-//
-// The flags:
-//
-//	-every duration
-//		Leave at least so much time between two spikes that are looked at (default 1m0s). What is
-//		left out is counted.
-//	-exe file
-//		The unstripped file of the same build, if the process runs a stripped one.
-//	-max count
-//		End after so many spikes (default 24).
-//	-nobase
-//		Take no snapshot to compare with: then it is not told apart what is more than usual.
-//	-nofork
-//		Make the process stand still until it has been read, instead of making it fork.
-//	-o folder
-//		Keep each spike in a folder below this one, with the text, the report, that of the
-//		snapshot that it is compared with (for leakgate scan -base), and a profile (for "go tool
-//		pprof" and "leakgate view").
-//	-pid number
-//		Watch this process.
-//	-poll duration
-//		Read the counters so often (default 10ms).
-//	-spike threshold
-//		How much more than usual is a spike (default 20%,+64MiB): a share, a size, or both, that
-//		have to be exceeded then. Less than 1 MiB never is.
+//		Write findings and trees to standard output, in 80 columns, and serve nothing. Figures are
+//		of a node and all below it (cum). Where there is a baseline, or -base, trees say what came
+//		since (+), most of it first. Roots of the runtime and the standard library are one line. Of
+//		a profile it is a table of functions, with what they have themselves (flat) and with their
+//		callees (cum).
 //	-top count
-//		Print so many places and roots (default 5), those that hold most.
+//		Print so many roots or functions with -text (default 20); 0 is all, and folds nothing.
 //
-// It ends when the process does, when it is interrupted, or after -max spikes. The exit code is 0
-// if there was none, 1 if there was one, 2 for a wrong command line, and 3 where it could not tell:
-// with the cause, or since there were too few collections. doc/process.md has more.
+// The exit code is 0, or 2 if the command line is wrong or something cannot be read.
 //
 // # Completion
 //

@@ -15,7 +15,6 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/process"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/results"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/runtests"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/stack"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/symbolize"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/vet"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
@@ -39,7 +38,6 @@ func TestManualListsTheFlags(t *testing.T) {
 		"diff":      new(results.DiffOptions).FlagSet(),
 		"symbolize": new(symbolize.Options).FlagSet(),
 		"scan":      new(process.ScanOptions).FlagSet(),
-		"watch":     new(process.WatchOptions).FlagSet(),
 		"golden":    (&goldenfile.Options{Verb: "prune"}).FlagSet(),
 	} {
 		requireFlags(t, topic, flags)
@@ -97,9 +95,6 @@ func TestManualExamplesParse(t *testing.T) {
 		case "doctor":
 			_, err := doctor.Parse(words[1:])
 			require.NoError(t, err, line)
-		case "watch":
-			_, err := process.ParseWatch(words[1:])
-			require.NoError(t, err, line)
 		case "diff":
 			_, err := results.ParseDiff(words[1:])
 			require.NoError(t, err, line)
@@ -111,9 +106,6 @@ func TestManualExamplesParse(t *testing.T) {
 				_, err = goldenfile.Parse(words[1:])
 			}
 			require.NoError(t, err, line)
-		case "stack":
-			_, err := stack.Parse(words[1:])
-			require.NoError(t, err, line)
 		case "symbolize":
 			_, err := symbolize.Parse(words[1:])
 			require.NoError(t, err, line)
@@ -122,7 +114,7 @@ func TestManualExamplesParse(t *testing.T) {
 				continue // a synopsis
 			}
 			fallthrough
-		case "schema", "version", "help":
+		case "version", "help":
 			var stdout, stderr bytes.Buffer
 			require.Zero(t, run(words, &stdout, &stderr, nil), line)
 			require.NotEmpty(t, stdout.String(), line)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,10 +17,18 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
+// schemaSource returns the JSON schema of leakgate.json.
+func schemaSource(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile("../../doc/leakgate.schema.json")
+	require.NoError(t, err)
+	return string(text)
+}
+
 // compileSchema returns the schema, compiled by a library.
 func compileSchema(t testing.TB) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schemaSource))
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schemaSource(t)))
 	require.NoError(t, err)
 	c := jsonschema.NewCompiler()
 	require.NoError(t, c.AddResource("leakgate.schema.json", doc))
@@ -53,7 +62,7 @@ type schemaObject struct {
 // The schema has exactly the fields of the Go types, and says which fields are always there.
 func TestSchemaHasTheFields(t *testing.T) {
 	var root schemaObject
-	require.NoError(t, json.Unmarshal([]byte(schemaSource), &root))
+	require.NoError(t, json.Unmarshal([]byte(schemaSource(t)), &root))
 	seen := make(map[string]bool)
 	var compare func(name string, s schemaObject, typ reflect.Type)
 	compare = func(name string, s schemaObject, typ reflect.Type) {

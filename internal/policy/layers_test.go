@@ -157,7 +157,7 @@ var layers = []struct {
 		"cmd/leakgate/internal/auto/source", "cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/auto/repeat/seeds", "cmd/leakgate/internal/gotest", "internal/envvar", "internal/wholefile",
 	}},
 	{"cmd/leakgate/internal/auto/drive", []string{
-		"cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/gotest", "internal/envvar", "internal/verdict",
+		"cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/gotest", "internal/envvar", "internal/textfmt", "internal/verdict",
 	}},
 	{"cmd/leakgate/internal/auto/source", []string{"internal/symbol"}},
 	{"cmd/leakgate/internal/auto/finding", []string{
@@ -175,7 +175,7 @@ var layers = []struct {
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome",
 		"internal/textfmt", "internal/verdict",
 	}},
-	{"cmd/leakgate/internal/page", []string{"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "refscan", "internal/symbol", "internal/verdict", "internal/wholefile", "cmd/leakgate/internal/outcome"}},
+	{"cmd/leakgate/internal/page", []string{"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "refscan", "internal/pprofwire", "internal/symbol", "internal/textfmt", "internal/verdict", "internal/wholefile", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/leakvet", []string{"golden", "internal/textfmt", "cmd/leakgate/internal/goldens"}},
 	{"cmd/leakgate/leakvet/golangcilint", []string{"cmd/leakgate/leakvet"}},
 	// what sub-commands have in common, and sub-commands that need nothing of a run
@@ -192,11 +192,11 @@ var layers = []struct {
 	{"cmd/leakgate/internal/command/results", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare",
 		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/page", "cmd/leakgate/internal/present",
-		"internal/symbol", "internal/verdict", "refscan",
+		"internal/symbol", "internal/textfmt", "internal/verdict", "internal/wholefile", "refscan",
 	}},
 	{"cmd/leakgate/internal/command/doctor", []string{
 		"cmd/leakgate/internal/auto/workspace", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/command/doctor/program",
-		"cmd/leakgate/internal/gotest", "internal/engine/memory/headroom", "internal/envvar", "internal/textfmt",
+		"cmd/leakgate/internal/gotest", "cmd/leakgate/internal/present", "internal/engine/memory/headroom", "internal/envvar", "internal/textfmt",
 	}},
 	{"cmd/leakgate/internal/command/goldenfile", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/goldens",
@@ -204,9 +204,6 @@ var layers = []struct {
 	}},
 	{"cmd/leakgate/internal/command/process", []string{
 		"cmd/leakgate/internal/cli", "internal/jump", "internal/textfmt", "refscan", "refscan/foreign", "refscan/scanreport",
-	}},
-	{"cmd/leakgate/internal/command/stack", []string{
-		"cmd/leakgate/internal/cli", "internal/pprofwire", "internal/wholefile", "stackprof",
 	}},
 	{"cmd/leakgate/internal/native/dump", []string{"cmd/leakgate/internal/cli"}},
 	{"cmd/leakgate/internal/native/symbolize", []string{"cmd/leakgate/internal/native/dump", "internal/wholefile"}},
@@ -219,7 +216,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/command/symbolize", []string{
 		"cmd/leakgate/internal/cli",
 		"cmd/leakgate/internal/native/dump", "cmd/leakgate/internal/native/symbolize",
-		"cmd/leakgate/internal/page", "internal/pprofwire",
+		"cmd/leakgate/internal/page",
 	}},
 	{"cmd/leakgate/internal/command/runtests", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/finding",
@@ -229,7 +226,7 @@ var layers = []struct {
 		"cmd/leakgate/internal/page", "cmd/leakgate/internal/present", "cmd/leakgate/internal/revision", "golden", "internal/envvar",
 		"internal/symbol", "internal/textfmt", "internal/verdict",
 	}},
-	{"cmd/leakgate/internal/command/vet", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/goldens", "cmd/leakgate/leakvet"}},
+	{"cmd/leakgate/internal/command/vet", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "cmd/leakgate/leakvet"}},
 	{"cmd/leakgate", []string{"..."}},
 
 	{"internal/policy", nil},

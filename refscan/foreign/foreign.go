@@ -14,6 +14,8 @@ import (
 	"debug/buildinfo"
 	"errors"
 	"fmt"
+	"io/fs"
+	"syscall"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
@@ -55,8 +57,19 @@ func OpenCore(ctx context.Context, core, exe string) (*refscan.Snapshot, error) 
 	return s, nil
 }
 
+// IsInput reports whether err says that there is no such process or file, or that a file is not one
+// of a core or a program.
+func IsInput(err error) bool {
+	return as[inputError](err) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH)
+}
+
+// An inputError is about the content of a file that the caller named.
+type inputError struct{ error }
+
+func (e inputError) Unwrap() error { return e.error }
+
 func coreError(core, exe string, err error) error {
-	u := &refscan.UnavailableError{Cause: core + " cannot be read", Err: err}
+	u := &refscan.UnavailableError{Cause: core + " cannot be read", Err: inputError{err}}
 	switch {
 	case as[*elfimage.TruncatedError](err):
 		u.Remedy = "make the core file again with room for it: ulimit -c unlimited, and enough free disk space"
@@ -81,7 +94,7 @@ type program struct {
 func openProgram(ctx context.Context, exe string) (*program, error) {
 	file, err := elfimage.OpenProgram(exe)
 	if err != nil {
-		return nil, &refscan.UnavailableError{Cause: "the program's file cannot be read", Remedy: "give the ELF executable that the process runs, as on linux/amd64 and linux/arm64", Err: err}
+		return nil, &refscan.UnavailableError{Cause: "the program's file cannot be read", Remedy: "give the ELF executable that the process runs, as on linux/amd64 and linux/arm64", Err: inputError{err}}
 	}
 	info, err := buildinfo.ReadFile(exe)
 	if err == nil {

@@ -24,7 +24,7 @@ func (s *Scan) WriteText(w io.Writer, limit int) error {
 	s.writeHeader(&b)
 	r := s.Report.Fold()
 	sort.SliceStable(r.Roots, func(i, j int) bool { return totalBytes(r.Roots[i]) > totalBytes(r.Roots[j]) })
-	fmt.Fprintf(&b, "\n%14s  %10s  %10s\n", "objects", "bytes", "retained")
+	fmt.Fprintf(&b, "\n%14s  %10s  %10s\n", "cum objects", "cum bytes", "retained")
 	for i, n := range r.Roots {
 		if i == limit {
 			fmt.Fprintf(&b, "%s hold less\n", textfmt.CountNoun(int64(len(r.Roots)-i), "more root"))

@@ -1,7 +1,8 @@
 // Package leakvet is an analyzer that finds mistakes in tests that use leakcheck, without running
 // them:
 //
-//   - AssertRetained in a parallel test without anything that keeps other tests' memory out;
+//   - AssertRetained, AssertNoGrowth and AssertPeak in a parallel test without anything that keeps
+//     other tests' memory out;
 //   - a bound on a package variable, function or type that does not exist, with a fix where a name
 //     comes near;
 //   - an assertion without a test (nil), which panics; an empty pattern, a negative bound, which
@@ -18,5 +19,5 @@
 // It says nothing where it cannot be sure: of patterns with wildcards, of options that are not
 // written out in the call, of names that are computed. "go vet" keeps what it found as long as Go
 // files do not change; golden files that come and go in between are seen by "leakgate vet" only,
-// which tells the go command of them with the flag -leakcheck.goldens.
+// which keeps nothing, and reads what packages import only where a name is looked up.
 package leakvet

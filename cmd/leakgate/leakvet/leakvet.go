@@ -18,10 +18,6 @@ var Analyzer = &analysis.Analyzer{
 	FactTypes: []analysis.Fact{new(symbols)},
 }
 
-func init() {
-	Analyzer.Flags.String("goldens", "", "a word for the golden files that there are: the go command looks at packages anew when it changes")
-}
-
 // leakcheck is the import path of the package whose use is checked.
 const leakcheck = "github.com/leakgate/leakgate/leakcheck"
 

@@ -22,6 +22,8 @@ type symbols struct {
 	Package string   // its name
 	Values  []string // package variables and functions
 	Types   []string
+
+	read func() // fills in the names; nil: they are there
 }
 
 // AFact marks symbols as a fact.
@@ -98,6 +100,9 @@ func checkName(pass *analysis.Pass, at ast.Expr, selector, pattern string) {
 			s := known[path]
 			if path != prefix && !strings.HasSuffix(path, "/"+prefix) && s.Package != prefix {
 				continue
+			}
+			if s.read != nil {
+				s.read()
 			}
 			h, definite := firstName(text[i+1:])
 			if !definite || s.has(h, selector) {

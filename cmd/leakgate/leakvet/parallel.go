@@ -3,6 +3,7 @@ package leakvet
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 )
@@ -13,9 +14,20 @@ func checkParallel(pass *analysis.Pass, f *function) {
 		return
 	}
 	f.calls(func(call *ast.CallExpr) {
-		if callee(pass.TypesInfo, call) == "AssertRetained" && !isolated(options(pass.TypesInfo, call, 1)) {
-			pass.ReportRangef(call, "AssertRetained in a parallel test: what other tests retain at that moment counts too; "+
-				"give it a Scope, use Since, or do not call Parallel")
+		switch callee(pass.TypesInfo, call) {
+		case "AssertRetained":
+			if !isolated(options(pass.TypesInfo, call, 1)) {
+				pass.ReportRangef(call, "AssertRetained in a parallel test: what other tests retain at that moment counts too; "+
+					"give it a Scope, use Since, or do not call Parallel")
+			}
+		case "AssertNoGrowth":
+			scoped := func(o option) bool { return o.name == "" || o.name == "Scope" }
+			if !slices.ContainsFunc(options(pass.TypesInfo, call, 2), scoped) {
+				pass.ReportRangef(call, "AssertNoGrowth in a parallel test: what grows in other tests meanwhile counts too; "+
+					"give it a Scope, or do not call Parallel")
+			}
+		case "AssertPeak":
+			pass.ReportRangef(call, "AssertPeak in a parallel test: what other tests allocate meanwhile counts too; do not call Parallel")
 		}
 	})
 }

@@ -41,6 +41,7 @@ func AssertAllocs(c *assertion.Checker, t environ.TestingT, at environ.Site, op 
 	case err != nil:
 		o = x.unknown(err)
 	}
+	o.Alone = true // what other goroutines allocate does not count
 	a.Keep(o)
 	return o.Report(t)
 }

@@ -114,6 +114,7 @@ type Outcome struct {
 	Snapshots int
 	Before    int64                // live bytes of the baseline
 	Misuse    bool                 // the assertion itself is wrong
+	Alone     bool                 // other tests that run at the same time change nothing
 	Base      observe.Artifacts    // the baseline, to compare with; zero without one
 	unscanned bool                 // no heap scan was needed to judge, though a scan would show what is wrong
 	Scanned   *observe.Observation // a scan for the artifacts alone, if unscanned; nil: none
@@ -389,13 +390,17 @@ func (a *Assertion) conclude(o *Outcome, first string) *Outcome {
 	return o
 }
 
-// WriteGolden writes a golden file, and notes the changes.
+// WriteGolden writes a golden file, and notes the changes. go test shows the log of no test that
+// passes, so they go to standard error, too, unless leakgate run names them at its end.
 func (a *Assertion) WriteGolden(o *Outcome, c *check.Comparison) {
 	lines, err := c.Save()
 	if err != nil {
 		o.Verdict, o.Failed, o.Err = verdict.Fail, true, err
 		o.Message = fmt.Sprintf("leakcheck: cannot write the golden file: %v", err)
 		return
+	}
+	if len(lines) > 0 && a.T != nil && a.Stderr != nil && !a.Env.Verbose && a.Env.Artifacts == "" {
+		fmt.Fprintf(a.Stderr, "leakcheck: %s: %s\n", a.Test, strings.Join(lines, "\n"))
 	}
 	o.Notes = append(o.Notes, lines...)
 }

@@ -27,6 +27,11 @@ func (a *Assertion) Keep(o *Outcome) {
 		lines := a.render(o, folder.FullDir())
 		o.Message, o.trace = strings.Join(message.LimitLines(lines), "\n"), strings.Join(lines, "\n")
 	}
+	if o.Verdict == verdict.Fail && !o.Misuse && a.T != nil && !o.Alone {
+		if text := beside(); text != "" {
+			o.Message, o.trace = o.Message+"\n"+text, o.trace+"\n"+text
+		}
+	}
 	if err == nil && folder.Dir != "" {
 		err = a.fill(folder, o)
 	}

@@ -50,7 +50,7 @@ func checkCollected(c *assertion.Checker, t environ.TestingT, es []*expectation,
 	if err != nil || len(alive) > 0 {
 		o = judgeCollected(a, alive, err, when)
 	}
-	o.Notes = append(a.Logs, o.Notes...)
+	o.Notes, o.Alone = append(a.Logs, o.Notes...), true
 	a.Keep(o)
 	return o.Report(t)
 }

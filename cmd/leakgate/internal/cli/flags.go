@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strconv"
 )
 
 // NewFlagSet makes the flag set of a command.
@@ -38,4 +41,32 @@ func ParseMixed(f *flag.FlagSet, args []string) ([]string, error) {
 		rest = append(rest, args[0])
 		args = args[1:]
 	}
+}
+
+// Top is the value of the flag -top: how many rows a command prints, math.MaxInt for all of them.
+type Top int
+
+// Register defines -top.
+func (t *Top) Register(f *flag.FlagSet) {
+	*t = 20
+	f.Var(t, "top", "")
+}
+
+func (t *Top) String() string {
+	if *t == math.MaxInt {
+		return "0"
+	}
+	return strconv.Itoa(int(*t))
+}
+
+// Set implements flag.Value.
+func (t *Top) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return errors.New("it is how many rows to print, or 0 for all")
+	}
+	if *t = Top(n); n == 0 {
+		*t = math.MaxInt
+	}
+	return nil
 }

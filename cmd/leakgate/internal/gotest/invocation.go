@@ -133,6 +133,9 @@ type GoEnv struct {
 	GOOS      string
 	GOARCH    string
 
+	GOMOD  string // the go.mod of dir, os.DevNull if there is none
+	GOWORK string
+
 	CC         string // the C compiler, with flags
 	CGOEnabled string `json:"CGO_ENABLED"` // "1" or "0"
 }
@@ -150,12 +153,21 @@ func orHere(dir string) string {
 	return dir
 }
 
+// ReadModuleEnv is ReadGoEnv for a command that needs a module in dir or above.
+func ReadModuleEnv(dir string, env []string) (GoEnv, error) {
+	e, err := ReadGoEnv(dir, env)
+	if err == nil && (e.GOMOD == os.DevNull || e.GOMOD == "") && (e.GOWORK == "" || e.GOWORK == "off") {
+		err = fmt.Errorf("there is no go.mod in %s or above: change to the folder of a module, or type there: go mod init example.com/yourmodule", orHere(dir))
+	}
+	return e, err
+}
+
 // ReadGoEnv asks the go command in dir. It runs one process (about 10 ms).
 func ReadGoEnv(dir string, env []string) (GoEnv, error) {
 	if info, err := os.Stat(orHere(dir)); err != nil || !info.IsDir() {
 		return GoEnv{}, fmt.Errorf("-C %s: there is no such directory", dir)
 	}
-	cmd := exec.Command("go", "env", "-json", "GOVERSION", "GOFLAGS", "GOOS", "GOARCH", "CC", "CGO_ENABLED")
+	cmd := exec.Command("go", "env", "-json", "GOVERSION", "GOFLAGS", "GOOS", "GOARCH", "CC", "CGO_ENABLED", "GOMOD", "GOWORK")
 	cmd.Dir, cmd.Env = dir, env
 	out, err := cmd.Output()
 	if errors.Is(err, exec.ErrNotFound) {

@@ -24,7 +24,9 @@ type Run struct {
 	// by a signal: tests that did not run are missing
 	Interrupted    bool    `json:"interrupted,omitempty"`
 	ElapsedSeconds float64 `json:"elapsed_seconds"`
-	Totals         Totals  `json:"totals"`
+	// of leakgate run -auto: what was repeated, and what was not
+	Coverage string `json:"coverage,omitempty"`
+	Totals   Totals `json:"totals"`
 	// of the run itself, such as a record that cannot be read
 	Problems []string `json:"problems,omitempty"`
 	// of the run itself, none of which changes the outcome

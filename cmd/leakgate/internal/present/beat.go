@@ -5,10 +5,12 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 )
 
-// A Beat logs at intervals what a command is doing, where there is no terminal: CI systems end jobs
-// that print nothing for long. It is for commands without a Progress.
+// A Beat says what a command is doing: on a terminal always, elsewhere at intervals, since CI
+// systems end jobs that print nothing for long. It is for commands without a Progress.
 type Beat struct {
 	mu      sync.Mutex
 	at      string
@@ -16,12 +18,14 @@ type Beat struct {
 	end     func()
 }
 
-// StartBeat begins to write a line to log every interval, until Stop is called. On a screen that is
-// a terminal it writes nothing.
+// StartBeat shows what is done below a screen that is a terminal, or else begins to write a line to
+// log every interval, until Stop is called.
 func StartBeat(screen *Screen, log io.Writer, interval time.Duration, at string) *Beat {
-	b := &Beat{at: at, started: time.Now(), end: func() {}}
-	if !screen.Live() {
-		b.end = repeat(interval, func() { b.say(log) })
+	b := &Beat{at: at, started: time.Now()}
+	if screen.Live() {
+		b.end = screen.Show(1, b.text, func() []string { return nil })
+	} else {
+		b.end = repeat(interval, func() { _, _ = fmt.Fprintf(log, "leakgate: %s\n", b.text()) })
 	}
 	return b
 }
@@ -33,11 +37,15 @@ func (b *Beat) At(at string) {
 	b.at = at
 }
 
-func (b *Beat) say(log io.Writer) {
+func (b *Beat) text() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	_, _ = fmt.Fprintf(log, "leakgate: %s, %.0fs\n", b.at, time.Since(b.started).Seconds())
+	text := fmt.Sprintf("%s, %.0fs", b.at, time.Since(b.started).Seconds())
+	if building := gotest.Building(); building != "" {
+		text += ": " + building
+	}
+	return text
 }
 
-// Stop ends the logging. Nothing is written after it has returned.
+// Stop ends it. Nothing is written after it has returned.
 func (b *Beat) Stop() { b.end() }

@@ -81,6 +81,7 @@ func TestBeat(t *testing.T) {
 		b = StartBeat(NewScreen(&log, func() int { return 80 }), &log, 10*time.Second, "on a terminal")
 		time.Sleep(time.Minute)
 		b.Stop()
-		require.NotContains(t, log.String(), "terminal")
+		require.Contains(t, log.String(), "] on a terminal, 7s")
+		require.NotContains(t, log.String(), "leakgate: on a terminal")
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/compare"
 )
 
-// Comparison writes a table of the first most rows of a comparison (0: of all rows), and a last
+// Comparison writes a table of the first most rows of a comparison, and a last
 // line that counts the rows by how they changed.
 func Comparison(w io.Writer, rows []compare.Row, most int, noun string) error {
 	var b strings.Builder
@@ -31,7 +31,7 @@ func Comparison(w io.Writer, rows []compare.Row, most int, noun string) error {
 				same++
 			}
 		}
-		if most > 0 && i >= most {
+		if i >= most {
 			continue
 		}
 		if r.Group != group {
@@ -42,7 +42,7 @@ func Comparison(w io.Writer, rows []compare.Row, most int, noun string) error {
 	}
 	if len(rows) > 0 {
 		t.write(&b, func(_ int, cell string) string { return cell })
-		if left := len(rows) - most; most > 0 && left > 0 {
+		if left := len(rows) - most; left > 0 {
 			fmt.Fprintf(&b, "  ... %d more\n", left)
 		}
 		b.WriteString("\n")

@@ -34,6 +34,9 @@ const Marker = "<!-- leakgate -->"
 func (m Markdown) Present(w io.Writer, run *outcome.Run) error {
 	d := &markdownPage{room: m.Size - len(leftOut)}
 	d.add(Marker + "\n" + m.head(run))
+	if run.Coverage != "" {
+		d.add(markdownText(run.Coverage) + "\n\n")
+	}
 	each(run, func(p *outcome.Package, a *outcome.Assertion) {
 		if a.Verdict != verdict.Pass {
 			d.add(markdownFinding(p, a))

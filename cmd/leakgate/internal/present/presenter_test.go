@@ -267,7 +267,7 @@ func TestAnnotations(t *testing.T) {
 
 func TestMarkdown(t *testing.T) {
 	text := present(t, Markdown{Size: CommentSize}, everything())
-	require.True(t, strings.HasPrefix(text, Marker+"\n### ❌ leakgate: build error\n\n6 assertions in 3 packages"), text)
+	require.True(t, strings.HasPrefix(text, Marker+"\n### ❌ leakgate: build error; 4 leaks: 000000000000, 000000000000, 000000000000 and 1 more\n\n6 assertions in 3 packages"), text)
 	require.Contains(t, text, "#### fail: `example.com/app.TestLeak`\n\n- app.sessions\\[\\*]: 7 objects, none allowed — root declared at `app/store file.go:12` — leak `000000000000`\n")
 	require.Contains(t, text, "\n`````text\ntwo and two ```` make five\n`````\n", "a fence longer than what is inside")
 	require.Contains(t, text, "| example.com/app.TestPass | pass | 1.0 MiB | 2.0 MiB |")

@@ -3,6 +3,8 @@ package present
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,12 +31,28 @@ type Progress struct {
 	begun    map[string]time.Time // packages that have not ended
 	slowest  string               // the slowest test that has ended
 	took     float64              // the time of the slowest test, in seconds
+	steps    map[string]step      // what is done for packages, beside the events
+	building string               // what compilers are at
 
 	outputs map[string]*packageOutput // of packages that have not ended
 	order   []string                  // their import paths, as they began
 	builds  map[string]*strings.Builder
 	built   []string        // keys of builds, as they began
 	shown   map[string]bool // compilers' output without its headings
+}
+
+// A step is what is done for a package, until when at most.
+type step struct {
+	text       string
+	since, end time.Time
+}
+
+func (s step) String() string {
+	text := fmt.Sprintf("%s %.0fs", s.text, time.Since(s.since).Seconds())
+	if left := time.Until(s.end); left > 0 {
+		text += fmt.Sprintf(", %.0fs left", left.Seconds())
+	}
+	return text
 }
 
 // packageOutput is output of a package that has not been shown yet. The package's own output is
@@ -58,6 +76,7 @@ func NewProgress(screen *Screen, packages int, verbose bool, assertions func() i
 		screen: screen, verbose: verbose, assertions: assertions, started: time.Now(), packages: packages,
 		running: make(map[string]time.Time), begun: make(map[string]time.Time),
 		outputs: make(map[string]*packageOutput),
+		steps:   make(map[string]step),
 		builds:  make(map[string]*strings.Builder),
 		shown:   make(map[string]bool),
 	}
@@ -69,13 +88,17 @@ func NewProgress(screen *Screen, packages int, verbose bool, assertions func() i
 func (p *Progress) Animate(log io.Writer, interval time.Duration) (stop func()) {
 	if !p.screen.Live() {
 		return repeat(interval, func() {
+			p.lookAtBuild()
 			_, _ = fmt.Fprintf(log, "leakgate: %s\n", strings.Join(append([]string{p.status(int64(p.assertions()))}, p.details()...), "; "))
 		})
 	}
 	// Counting assertions takes too long to do it whenever the area is drawn.
 	var made atomic.Int64
 	made.Store(int64(p.assertions()))
-	enough := repeat(500*time.Millisecond, func() { made.Store(int64(p.assertions())) })
+	enough := repeat(500*time.Millisecond, func() {
+		made.Store(int64(p.assertions()))
+		p.lookAtBuild()
+	})
 	hide := p.screen.Show(p.packages, func() string { return p.status(made.Load()) }, p.details)
 	return func() {
 		enough()
@@ -105,21 +128,61 @@ func repeat(interval time.Duration, work func()) (stop func()) {
 	}
 }
 
+// Step says what is done for a package, and until when at most; "" ends it.
+func (p *Progress) Step(pkg, text string, end time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if text == "" {
+		delete(p.steps, pkg)
+	} else {
+		p.steps[pkg] = step{text, time.Now(), end}
+	}
+}
+
+// lookAtBuild finds out what compilers are at, while packages are to begin.
+func (p *Progress) lookAtBuild() {
+	p.mu.Lock()
+	wanted := p.ended+len(p.begun) < p.packages
+	p.mu.Unlock()
+	building := ""
+	if wanted {
+		building = gotest.Building()
+	}
+	p.mu.Lock()
+	p.building = building
+	p.mu.Unlock()
+}
+
 func (p *Progress) status(snapshots int64) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.tests == 0 && snapshots == 0 && p.ended == 0 {
+		return fmt.Sprintf("packages 0/%d  %.0fs", p.packages, time.Since(p.started).Seconds())
+	}
 	return fmt.Sprintf("packages %d/%d  tests %d  assertions %d  failed %d  %.0fs",
 		p.ended, p.packages, p.tests, snapshots, p.failed, time.Since(p.started).Seconds())
 }
 
-// details returns the slowest test so far, and the test that has been running the longest, or the
-// package if no test is known to run.
+// details returns the slowest test so far, what is built, and the test that has been running the
+// longest, or the package or the step if no test is known to run.
 func (p *Progress) details() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var lines []string
 	if p.slowest != "" {
 		lines = append(lines, fmt.Sprintf("slowest: %s %.1fs", p.slowest, p.took))
+	}
+	switch {
+	case p.building != "":
+		lines = append(lines, "building: "+p.building)
+	case len(p.begun)+len(p.steps)+p.tests+p.ended == 0:
+		lines = append(lines, "building")
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(p.steps)) {
+		lines = append(lines, p.steps[pkg].String())
+	}
+	if len(p.steps) > 0 {
+		return lines
 	}
 	if test, took := longest(p.running); test != "" {
 		lines = append(lines, fmt.Sprintf("running: %s %.0fs", test, took.Seconds()))
@@ -286,8 +349,8 @@ func (p *Progress) endPackage(path string, failed bool) {
 	if failed || p.verbose {
 		p.print(out.text.String())
 	}
-	if line := out.frame.String(); !strings.HasPrefix(line, "?") {
-		p.print(line)
+	if line := out.frame.String(); !strings.HasPrefix(line, "?") || !strings.HasSuffix(line, "]\n") {
+		p.print(line) // not "[no test files]"
 	}
 }
 

@@ -140,7 +140,11 @@ func TestProgressDetails(t *testing.T) {
 	event := func(action, pkg, test string, elapsed float64) {
 		p.Event(&gotest.Event{Action: action, Package: pkg, Test: test, Elapsed: elapsed})
 	}
-	require.Empty(t, p.details())
+	require.Equal(t, []string{"building"}, p.details())
+	require.Equal(t, "packages 0/2  0s", p.status(0))
+	p.Step("p", "repeating 3 functions", time.Now().Add(90*time.Second+time.Millisecond))
+	require.Equal(t, []string{"repeating 3 functions 0s, 90s left"}, p.details())
+	p.Step("p", "", time.Time{})
 	event("run", "p", "TestA", 0)
 	event("run", "p.q", "TestA", 0)
 	event("pass", "p", "TestA", 1.25)

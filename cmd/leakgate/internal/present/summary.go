@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
@@ -23,6 +24,9 @@ type Summary struct {
 // Present implements Presenter.
 func (s Summary) Present(w io.Writer, run *outcome.Run) error {
 	var b strings.Builder
+	if run.Coverage != "" {
+		fmt.Fprintf(&b, "\n%s\n", run.Coverage)
+	}
 	s.leaks(&b, run)
 	s.undecided(&b, run)
 	s.misused(&b, run)
@@ -45,27 +49,52 @@ func (s Summary) Present(w io.Writer, run *outcome.Run) error {
 // maxLeaks is how many leaks are listed.
 const maxLeaks = 20
 
-// leaks lists each leak that the base does not have once, with the beginning of its fingerprint, by
-// which users find the leak again in leakgate.json, in SARIF and in a tracker.
-func (s Summary) leaks(b *strings.Builder, run *outcome.Run) {
-	seen := make(map[string]bool)
-	each(run, func(_ *outcome.Package, a *outcome.Assertion) {
+// A leak is a finding, and the tests that saw it.
+type leak struct {
+	outcome.Finding
+	tests []string
+}
+
+// leaksOf returns each leak that the base does not have once.
+func leaksOf(run *outcome.Run) []*leak {
+	var all []*leak
+	at := make(map[string]*leak) // by fingerprint
+	each(run, func(p *outcome.Package, a *outcome.Assertion) {
+		test := p.ImportPath + "." + a.Test
 		for _, f := range a.Findings {
-			if a.Known || !f.IsLeak() || seen[f.Fingerprint] {
+			if a.Known || !f.IsLeak() {
 				continue
 			}
-			seen[f.Fingerprint] = true
-			switch n := len(seen); {
-			case n == 1:
-				b.WriteString("\n")
-				fallthrough
-			case n <= maxLeaks:
-				fmt.Fprintf(b, "%s %s: %s\n", f.Noun(), f.ShortFingerprint(), f.Text)
+			l := at[f.Fingerprint]
+			if l == nil {
+				l = &leak{Finding: f}
+				at[f.Fingerprint], all = l, append(all, l)
+			}
+			if !slices.Contains(l.tests, test) {
+				l.tests = append(l.tests, test)
 			}
 		}
 	})
-	if more := len(seen) - maxLeaks; more > 0 {
-		fmt.Fprintf(b, "and %s more\n", Plural(more, "leak"))
+	return all
+}
+
+// leaks lists the leaks with the beginning of the fingerprint, by which users find a leak again in
+// leakgate.json, in SARIF and in a tracker, and the tests that saw it.
+func (s Summary) leaks(b *strings.Builder, run *outcome.Run) {
+	all := leaksOf(run)
+	for i, l := range all {
+		if i == maxLeaks {
+			fmt.Fprintf(b, "and %s more\n", Plural(len(all)-i, "leak"))
+			break
+		}
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		others := ""
+		if n := len(l.tests) - 1; n > 0 {
+			others = " and " + Plural(n, "other test")
+		}
+		fmt.Fprintf(b, "%s %s: %s; seen by %s%s\n", l.Noun(), l.ShortFingerprint(), l.Text, l.tests[0], others)
 	}
 }
 
@@ -208,7 +237,8 @@ func (s Summary) totals(run *outcome.Run) string {
 	return text + fmt.Sprintf("; %s, %d failed", Plural(t.Tests, "test"), t.FailedTests)
 }
 
-// outcomeText describes the outcome in words, and says if the run was interrupted.
+// outcomeText describes the outcome in words, with the leaks where it has another name, and says if
+// the run was interrupted.
 func outcomeText(run *outcome.Run) string {
 	text := map[outcome.Outcome]string{
 		outcome.Pass:        "pass",
@@ -224,6 +254,13 @@ func outcomeText(run *outcome.Run) string {
 	}
 	if run.Interrupted {
 		text += ", interrupted"
+	}
+	if all := leaksOf(run); len(all) > 0 && run.Outcome != outcome.Regression {
+		var names []string
+		for _, l := range all {
+			names = append(names, l.ShortFingerprint())
+		}
+		text += fmt.Sprintf("; %s: %s", Plural(len(all), "leak"), textfmt.EnumerateFirst(names, maxCut))
 	}
 	return text
 }

@@ -116,7 +116,12 @@ func TestSummaryListsLeaks(t *testing.T) {
 	a.Findings, b.Findings = []outcome.Finding{leak, {Rule: outcome.RuleMisuse, Fingerprint: "m"}}, []outcome.Finding{leak}
 	var out strings.Builder
 	require.NoError(t, Summary{}.Present(&out, r))
-	require.Equal(t, 1, strings.Count(out.String(), "\nleak 402fc4d0d8cd: AssertNoGrowth: app.s[*]: +1.00 *app.S/op (+64 B/op)\n"), out.String())
+	require.Equal(t, 1, strings.Count(out.String(), "\nleak 402fc4d0d8cd: AssertNoGrowth: app.s[*]: +1.00 *app.S/op (+64 B/op); seen by example.com/app.TestA\n"), out.String())
+	require.Contains(t, out.String(), "\nleakgate: tests failed for other reasons; 1 leak: 402fc4d0d8cd (exit 4)\n")
+	b.Test = "TestB"
+	out.Reset()
+	require.NoError(t, Summary{}.Present(&out, r))
+	require.Contains(t, out.String(), "; seen by example.com/app.TestA and 1 other test\n")
 	require.Equal(t, 1, strings.Count(out.String(), "\nleak "))
 
 	for i := range 30 {

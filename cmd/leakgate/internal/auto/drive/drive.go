@@ -1,7 +1,8 @@
 // Package drive runs a test binary that repeats its own functions, in as many processes as needed.
-// It tries each function out, explores all repeatable functions together, and splits the group
-// while something grows in it. A function that ends its process or does not return costs only
-// itself.
+// It tries each function out, explores the quick ones together, and splits the group while
+// something grows in it. Then it holds the loops of benchmarks, and explores the slower functions,
+// in smaller groups, while there is time. A function that ends its process or does not return costs
+// only itself.
 package drive
 
 import (
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
+	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
@@ -31,6 +33,7 @@ type Binary struct {
 	Subtests string // pattern of tests and subtests to run, in the syntax of -test.run; "": all
 	// Matters returns the roots in a record whose growth is worth splitting a group for.
 	Matters func(*verdict.Result) []string
+	Say     func(what string, end time.Time) // takes what is done next, and until when all is
 }
 
 // A Tried is a function, and the result of trying it out.
@@ -47,6 +50,7 @@ type Exploration struct {
 	Record    *verdict.Result // nil: there is none
 	Folder    string          // of the record
 	Reason    string          // why there is none
+	Late      bool            // the time was over
 }
 
 // A Report is the result for one package.
@@ -65,14 +69,13 @@ type Report struct {
 	Remedy string // what to do about Broken; "": go test says more
 	// Cut says that a process was ended before its tests could clean up.
 	Cut bool
-	// Spent says that time ran out before each growing group was split.
-	Spent bool
 }
 
 // How the time of a package is shared out.
 const (
-	tryShare  = 0.5  // of the budget, for trying functions out
+	tryShare  = 0.5  // of the time left, for trying functions out
 	wholePart = 0.75 // of the budget; the first exploration must end by then
+	heldPart  = 0.5  // of the time left, for loops of benchmarks, while slower functions wait
 	// of the budget; more tests that feed a known root are looked for only while this much is left
 	othersPart = 0.6
 	minLeft    = 2 * time.Second // less time is not worth a process
@@ -80,19 +83,22 @@ const (
 	maxHang    = 20 * time.Second
 	// The first calls of a function have little time, so that a function that sleeps does not delay
 	// those after it. Starting another process costs less.
-	quick     = 400 * time.Millisecond
-	minHang   = 2 * time.Second
-	hangShare = 0.05 // of the budget, for a call that does not return
+	quick        = 400 * time.Millisecond
+	patientCalls = 6 // at least of a function that is not quick
+	minHang      = 2 * time.Second
+	hangShare    = 0.05 // of the budget, for a call that does not return
 )
 
 // state is one package while it is explored.
 type state struct {
 	*Binary
-	ctx       context.Context
-	end       time.Time
-	tried     map[string]*Tried
-	longLimit map[string]bool // functions whose calls may take the longest time, hangs()
-	runs      int
+	ctx     context.Context
+	end     time.Time
+	tried   map[string]*Tried
+	patient map[string]bool   // functions that are not quick, and wait until the others are done
+	held    map[string]*Tried // benchmarks
+	wholes  []*Exploration    // what waves explored
+	runs    int
 
 	lastGroup []string // functions that the last process explored
 	report    *Report
@@ -105,55 +111,144 @@ type state struct {
 func (b *Binary) Run(ctx context.Context, functions, benchmarks []string) (*Report, error) {
 	s := &state{
 		Binary: b, ctx: ctx, end: time.Now().Add(b.Budget), report: &Report{},
-		tried: make(map[string]*Tried), longLimit: make(map[string]bool), located: make(map[string]bool),
-		subtests: make(map[string][]string),
+		tried: make(map[string]*Tried), patient: make(map[string]bool), held: make(map[string]*Tried),
+		located: make(map[string]bool), subtests: make(map[string][]string),
 	}
 	for _, name := range functions {
 		s.tried[name] = &Tried{Name: name}
 	}
-	whole, err := s.explore(functions, time.Now().Add(time.Duration(wholePart*float64(b.Budget))), true)
-	if err == nil && whole != nil && s.ranLate(whole) {
-		whole, err = s.fewer(whole)
+	err := s.wave(functions, time.Now().Add(time.Duration(wholePart*float64(b.Budget))))
+	end := s.end
+	if len(s.waiting(functions, false)) > 0 {
+		end = time.Now().Add(time.Duration(heldPart * float64(time.Until(s.end))))
 	}
-	if err == nil && whole != nil {
-		err = s.split(whole)
+	if err == nil {
+		err = s.hold(benchmarks, end)
 	}
+	if err == nil {
+		err = s.waves(functions, false)
+	}
+	if err == nil {
+		err = s.hold(benchmarks, s.end)
+	}
+	if err == nil {
+		err = s.waves(functions, true)
+	}
+	s.settle()
 	for _, name := range functions {
 		s.report.Functions = append(s.report.Functions, *s.tried[name])
 	}
-	if err == nil && s.report.Broken == "" {
-		err = s.hold(benchmarks)
+	for _, name := range benchmarks {
+		t := Tried{Name: name, Status: repeat.OutOfTime}
+		if s.held[name] != nil {
+			t = *s.held[name]
+		}
+		s.report.Benchmarks = append(s.report.Benchmarks, t)
 	}
 	return s.report, err
 }
 
-// ranLate reports whether several functions have no verdict because their time ran out.
-func (s *state) ranLate(group *Exploration) bool {
-	r := group.Record
-	return len(group.Functions) > 1 && r != nil && r.Verdict == verdict.Unknown && strings.HasPrefix(r.Cause, LateCause)
+// waiting returns the functions that have had no room or no time so far: quick ones, or with
+// patient all.
+func (s *state) waiting(functions []string, patient bool) []string {
+	return slices.DeleteFunc(slices.Clone(functions), func(name string) bool {
+		t := s.tried[name]
+		return s.patient[name] && !patient || t.Status != repeat.Left && t.Status != repeat.OutOfTime && (t.Status != "" || !s.patient[name])
+	})
 }
 
-// LateCause is the prefix of the cause of an assertion that is unknown because its time ran out.
-const LateCause = "the test times out in "
+// waves explores waiting functions while there is time.
+func (s *state) waves(functions []string, patient bool) error {
+	for left := s.waiting(functions, patient); len(left) > 0 && s.report.Broken == ""; {
+		if err := s.wave(left, s.end); err != nil {
+			return err
+		}
+		now := s.waiting(functions, patient)
+		if len(now) >= len(left) {
+			return nil // there is no time
+		}
+		left = now
+	}
+	return nil
+}
+
+// wave explores a group of functions and, while something grows, its parts.
+func (s *state) wave(functions []string, end time.Time) error {
+	for _, name := range functions {
+		switch t := s.tried[name]; t.Status {
+		case repeat.Left:
+			t.Status = repeat.OK
+		case repeat.OutOfTime:
+			t.Status = ""
+		}
+	}
+	whole, err := s.explore(functions, end)
+	if err == nil && whole != nil && len(whole.Functions) > 1 && ranLate(whole) {
+		whole, err = s.fewer(whole)
+	}
+	if err != nil || whole == nil {
+		return err
+	}
+	if ranLate(whole) {
+		s.forget(whole, repeat.Untold, "")
+		return nil
+	}
+	s.wholes = append(s.wholes, whole)
+	return s.split(whole)
+}
+
+// settle removes the groups of which nothing is known, if anything is known of others. Functions
+// that no group has were left out.
+func (s *state) settle() {
+	for name, t := range s.tried {
+		if t.Status == repeat.OK && !s.explored(name) {
+			t.Status = repeat.Left
+		}
+	}
+	blind := func(e *Exploration) bool { return e.Record == nil || e.Record.Verdict == verdict.Unknown }
+	if !slices.ContainsFunc(s.wholes, func(e *Exploration) bool { return !blind(e) }) {
+		return
+	}
+	for _, e := range s.wholes {
+		if blind(e) {
+			why := e.Reason
+			if e.Record != nil {
+				why = e.Record.Cause
+			}
+			s.forget(e, repeat.Untold, why)
+		}
+	}
+}
+
+// forget removes a group, and gives its functions a status.
+func (s *state) forget(e *Exploration, status repeat.Status, why string) {
+	for _, name := range e.Functions {
+		s.tried[name].Status, s.tried[name].Reason = status, why
+	}
+	s.report.Groups = slices.DeleteFunc(s.report.Groups, func(g Exploration) bool { return slices.Equal(g.Functions, e.Functions) })
+}
+
+// ranLate reports whether a group has no verdict because its time ran out.
+func ranLate(group *Exploration) bool {
+	r := group.Record
+	return group.Late || r != nil && r.Verdict == verdict.Unknown && strings.HasPrefix(r.Cause, lateCause)
+}
+
+// lateCause is the prefix of the cause of an assertion that is unknown because its time ran out.
+const lateCause = "the test times out in "
 
 // fewer explores the quicker half of a group instead of the group, in the time that is left.
 func (s *state) fewer(group *Exploration) (*Exploration, error) {
-	functions := slices.Clone(group.Functions) // the quickest are first
+	functions := group.Functions // the quickest are first
 	half := (len(functions) + 1) / 2
 	if time.Until(s.end) < minLeft {
-		return nil, nil
+		return group, nil
 	}
-	whole := s.report.Groups
-	s.report.Groups = nil
-	e, err := s.explore(functions[:half], s.end, false)
-	if e == nil {
-		s.report.Groups = whole
-		return nil, err
+	s.forget(group, repeat.Left, "")
+	for _, name := range functions[:half] {
+		s.tried[name].Status = repeat.OK
 	}
-	for _, name := range functions[half:] {
-		s.tried[name].Status = repeat.Left
-	}
-	return e, nil
+	return s.explore(functions[:half], s.end)
 }
 
 // split explores halves of a group while a root grows in it that no single function is known to
@@ -170,21 +265,16 @@ func (s *state) split(group *Exploration) error {
 		return nil
 	}
 	if time.Until(s.end) < minLeft || s.runs >= maxRuns {
-		s.report.Spent = true
 		return nil
 	}
 	half := len(group.Functions) / 2
 	for _, part := range [][]string{group.Functions[:half], group.Functions[half:]} {
 		// More functions that feed located roots are looked for only while there is time.
 		left, located := time.Until(s.end), !slices.ContainsFunc(roots, func(root string) bool { return !s.located[root] })
-		if located && left < time.Duration(othersPart*float64(s.Budget)) {
+		if left < minLeft || located && left < time.Duration(othersPart*float64(s.Budget)) {
 			return nil
 		}
-		if left < minLeft {
-			s.report.Spent = true
-			return nil
-		}
-		e, err := s.explore(part, s.end, false)
+		e, err := s.explore(part, s.end)
 		if err != nil {
 			return err
 		}
@@ -230,22 +320,24 @@ func (s *state) roots(e *Exploration) []string {
 
 // explore explores a group of functions, without those that end their process or fail. It returns
 // nil if no function or no time is left.
-func (s *state) explore(functions []string, end time.Time, first bool) (*Exploration, error) {
+func (s *state) explore(functions []string, end time.Time) (*Exploration, error) {
 	for failures := 0; ; {
 		left := s.repeatable(functions)
 		if len(left) == 0 {
 			return nil, nil
 		}
+		if len(s.report.Groups) == 0 && time.Until(end) < time.Duration((1-wholePart)*float64(s.Budget)) {
+			end = s.end // splitting is of no use without a first exploration
+		}
 		if s.runs >= maxRuns || time.Until(end) < minLeft {
-			s.report.Spent = true
-			e := Exploration{Functions: names(left), Reason: fmt.Sprintf("the time for this package, %s, was over before its functions could be repeated", s.Budget)}
-			if first {
-				s.report.Groups = append(s.report.Groups, e)
+			for _, f := range left {
+				if t := s.tried[f.Name]; t.Status == "" {
+					t.Status = repeat.OutOfTime
+				} else if !s.explored(f.Name) {
+					t.Status = repeat.Left
+				}
 			}
 			return nil, nil
-		}
-		if first && time.Until(end) < time.Duration((1-wholePart)*float64(s.Budget)) {
-			end = s.end // splitting is of no use without a first exploration
 		}
 		e, again, err := s.process(left, end)
 		if again && len(s.lastGroup) > 1 {
@@ -267,6 +359,11 @@ func (s *state) explore(functions []string, end time.Time, first bool) (*Explora
 	}
 }
 
+// explored reports whether a function is in a group that was explored.
+func (s *state) explored(name string) bool {
+	return slices.ContainsFunc(s.report.Groups, func(e Exploration) bool { return slices.Contains(e.Functions, name) })
+}
+
 // maxFailures is how often a group may fail before its slower half is left out.
 const maxFailures = 3
 
@@ -279,30 +376,22 @@ func (s *state) leaveSlower(group []string) {
 	}
 }
 
-// repeatable returns the functions that may still be repeated; those with the longer limit come
-// last.
+// repeatable returns the functions that may still be repeated: the quick ones, or the patient ones
+// if all are.
 func (s *state) repeatable(functions []string) []repeat.Function {
+	isQuick := func(name string) bool { return !s.patient[name] }
+	some := slices.ContainsFunc(functions, isQuick)
 	var left []repeat.Function
-	for _, patient := range []bool{false, true} {
-		for _, name := range functions {
-			if t := s.tried[name]; s.longLimit[name] == patient && (t.Status == "" || t.Status == repeat.OK) {
-				f := repeat.Function{Name: name, Took: t.Took, Limit: quick}
-				if patient {
-					f.Limit = s.hangs()
-				}
-				left = append(left, f)
+	for _, name := range functions {
+		if t := s.tried[name]; isQuick(name) == some && (t.Status == "" || t.Status == repeat.OK) {
+			f := repeat.Function{Name: name, Took: t.Took, Limit: quick}
+			if !some {
+				f.Limit = max(quick, min(maxHang, time.Until(s.end)/patientCalls))
 			}
+			left = append(left, f)
 		}
 	}
 	return left
-}
-
-func names(functions []repeat.Function) []string {
-	var out []string
-	for _, f := range functions {
-		out = append(out, f.Name)
-	}
-	return out
 }
 
 // process runs one process. again says that the process ended early because of one of its
@@ -317,11 +406,12 @@ func (s *state) process(functions []repeat.Function, end time.Time) (e *Explorat
 		Journal: filepath.Join(folder, "journal"), Functions: functions, Label: fmt.Sprintf("group-%d", s.runs), Parent: os.Getpid(),
 		Hangs:     s.hangs(),
 		Artifacts: filepath.Join(folder, "records"), End: end, Subtests: s.Subtests,
-		ProbeEnd: s.end.Add(-time.Duration((1 - tryShare) * float64(s.Budget))),
+		ProbeEnd: time.Now().Add(time.Duration(tryShare * float64(time.Until(s.end)))),
 	}
 	if strings.Contains(functions[0].Name, "/") {
 		o.ProbeEnd = end.Add(-minLeft) // subtests were not tried out when the tests were
 	}
+	s.say("repeating", len(functions), "function")
 	p, err := s.start(&o, folder)
 	if err != nil {
 		return nil, false, err
@@ -345,9 +435,10 @@ func (s *state) process(functions []repeat.Function, end time.Time) (e *Explorat
 	case !p.began:
 		s.report.Broken = p.whyNotBegun()
 		return nil, false, nil
-	case p.hung != "" && len(p.group) == 0 && !s.longLimit[p.hung]:
+	case p.hung != "" && !s.patient[p.hung] && s.tried[p.hung] != nil && !strings.Contains(p.hung, "/"):
 		culprit = p.hung
-		s.longLimit[culprit] = true
+		s.patient[culprit] = true
+		s.tried[culprit] = &Tried{Name: culprit}
 	case p.hung != "":
 		culprit = p.hung
 		s.tried[culprit] = &Tried{Name: culprit, Status: repeat.Hangs, Took: p.hungFor}
@@ -369,7 +460,7 @@ func (s *state) process(functions []repeat.Function, end time.Time) (e *Explorat
 	}
 	e = &Exploration{Functions: p.group}
 	if p.killed {
-		e.Reason = fmt.Sprintf("its test process did not end in time, and was killed (%s for the package)", s.Budget)
+		e.Late, e.Reason = true, fmt.Sprintf("its test process did not end in time, and was killed (%s for the package)", s.Budget)
 	}
 	e.Record, e.Folder, err = readRecord(o.Artifacts, o.Label)
 	if err != nil && e.Reason == "" {
@@ -388,6 +479,12 @@ func (s *state) process(functions []repeat.Function, end time.Time) (e *Explorat
 // noRoom records that nothing is known of the package, since results could not be written.
 func (s *state) noRoom(why string) {
 	s.report.Broken, s.report.Remedy = why, "make room where TMPDIR is"
+}
+
+func (s *state) say(verb string, n int, noun string) {
+	if s.Say != nil {
+		s.Say(verb+" "+textfmt.CountNoun(int64(n), noun), s.end)
+	}
 }
 
 func lastLine(text string) string { return text[strings.LastIndexByte(text, '\n')+1:] }

@@ -67,3 +67,47 @@ printf '\n\000leakgate 1 TestB\nbye\n'; kill -9 $$`)
 	require.Equal(t, "fails", string(r.Functions[0].Status))
 	require.Equal(t, Tried{Name: "TestB", Status: "ended", Reason: "signal: killed\nbye"}, r.Functions[1])
 }
+
+// Functions that had no room are explored after the others, and one that did not come back at first
+// comes last. It is not known what it leaves, if its time is over.
+func TestWaves(t *testing.T) {
+	b := stub(t, `
+label=$(sed 's/.*"Label":"\([^"]*\)".*/\1/' $orders)
+records=$(dirname $orders)/records
+mkdir $records
+result='"verdict":"pass"'
+(
+	echo '{"Event":"begin"}'
+	case $(cat $orders) in
+	*TestC*TestA*)
+		echo '{"Event":"hangs","Function":"TestC","Took":400000000}'
+		exit ;;
+	*TestA*)
+		echo '{"Event":"tried","Function":"TestA","Status":"ok","Took":1}'
+		echo '{"Event":"tried","Function":"TestB","Status":"left","Took":2}'
+		echo '{"Event":"explore","Functions":["TestA"]}' ;;
+	*TestB*)
+		echo '{"Event":"explore","Functions":["TestB"]}' ;;
+	*)
+		echo '{"Event":"tried","Function":"TestC","Status":"ok","Took":900000000}'
+		echo '{"Event":"explore","Functions":["TestC"]}' ;;
+	esac
+	echo '{"Event":"explored"}'
+	echo '{"Event":"end"}'
+) > $journal
+grep -q TestC $orders && result='"verdict":"unknown","cause":"the test times out in 1s: once"'
+printf '{"test":"%s",%s}' "$label" "$result" > $records/result.json
+`)
+	r, err := b.Run(context.Background(), []string{"TestC", "TestA", "TestB"}, nil)
+	require.NoError(t, err)
+	require.Empty(t, r.Broken)
+	var statuses, groups []string
+	for _, f := range r.Functions {
+		statuses = append(statuses, f.Name+" "+string(f.Status))
+	}
+	for _, g := range r.Groups {
+		groups = append(groups, g.Functions...)
+	}
+	require.Equal(t, []string{"TestC untold", "TestA ok", "TestB ok"}, statuses)
+	require.Equal(t, []string{"TestA", "TestB"}, groups)
+}

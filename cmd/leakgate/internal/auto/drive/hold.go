@@ -9,26 +9,27 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
 )
 
-// hold explores the loops of benchmarks in the time that is left. It uses one process, and another
-// after each that a benchmark ends.
-func (s *state) hold(benchmarks []string) error {
-	tried := make(map[string]*Tried)
-	for {
+// hold explores the loops of benchmarks until end. It uses one process, and another after each that
+// a benchmark ends.
+func (s *state) hold(benchmarks []string, end time.Time) error {
+	for s.report.Broken == "" {
 		var left []string
 		for _, name := range benchmarks {
-			if tried[name] == nil {
+			if s.held[name] == nil {
 				left = append(left, name)
 			}
 		}
-		if len(left) == 0 || s.runs >= maxRuns || time.Until(s.end) < minLeft {
+		if len(left) == 0 || s.runs >= maxRuns || time.Until(end) < minLeft {
 			break
 		}
-		p, o, err := s.holdIn(left)
+		p, o, err := s.holdIn(left, end)
 		if err != nil {
 			return err
 		}
-		for i := range p.tried {
-			tried[p.tried[i].Name] = &p.tried[i]
+		for i, t := range p.tried {
+			if t.Status != repeat.OutOfTime {
+				s.held[t.Name] = &p.tried[i]
+			}
 		}
 		for _, h := range p.held {
 			e := Exploration{Functions: []string{h.Function}}
@@ -42,28 +43,21 @@ func (s *state) hold(benchmarks []string) error {
 		case p.journalFailed:
 			return nil // the benchmarks are named as not tried
 		case p.ended:
-			continue
+			return nil
 		case p.hung != "":
-			tried[p.hung] = &Tried{Name: p.hung, Status: repeat.Hangs, Took: p.hungFor}
-		case tried[culprit] == nil && culprit != "":
-			tried[culprit] = &Tried{Name: culprit, Status: repeat.Ended, Reason: p.exit + "\n" + p.lastOutput()}
+			s.held[p.hung] = &Tried{Name: p.hung, Status: repeat.Hangs, Took: p.hungFor}
+		case s.held[culprit] == nil && culprit != "":
+			s.held[culprit] = &Tried{Name: culprit, Status: repeat.Ended, Reason: p.exit + "\n" + p.lastOutput()}
 		}
 		if len(p.tried) == 0 && p.hung == "" && culprit == "" {
 			break // the process reaches no benchmark
 		}
 	}
-	for _, name := range benchmarks {
-		t := Tried{Name: name, Status: repeat.OutOfTime}
-		if tried[name] != nil {
-			t = *tried[name]
-		}
-		s.report.Benchmarks = append(s.report.Benchmarks, t)
-	}
 	return nil
 }
 
-// holdIn runs one process that explores the loops of benchmarks.
-func (s *state) holdIn(benchmarks []string) (*process, *repeat.Orders, error) {
+// holdIn runs one process that explores the loops of benchmarks until end.
+func (s *state) holdIn(benchmarks []string, end time.Time) (*process, *repeat.Orders, error) {
 	s.runs++
 	folder := filepath.Join(s.Folder, fmt.Sprintf("run-%d", s.runs))
 	if err := os.MkdirAll(folder, 0o777); err != nil {
@@ -71,8 +65,9 @@ func (s *state) holdIn(benchmarks []string) (*process, *repeat.Orders, error) {
 	}
 	o := &repeat.Orders{
 		Journal: filepath.Join(folder, "journal"), Benchmarks: benchmarks, Parent: os.Getpid(), Hangs: s.hangs(),
-		Artifacts: filepath.Join(folder, "records"), End: s.end, ProbeEnd: s.end.Add(-minLeft),
+		Artifacts: filepath.Join(folder, "records"), End: end, ProbeEnd: end.Add(-minLeft),
 	}
+	s.say("repeating the loops of", len(benchmarks), "benchmark")
 	p, err := s.start(o, folder)
 	if err == nil {
 		err = s.ctx.Err()

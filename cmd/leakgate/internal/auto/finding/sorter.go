@@ -27,6 +27,9 @@ type Sorter struct {
 	found       []*found
 }
 
+// Found returns the number of causes in the user's modules.
+func (s *Sorter) Found() int { return len(s.causes) }
+
 // A cause is one root, and the functions that feed it.
 type cause struct {
 	growth Growth
@@ -74,7 +77,8 @@ type Package struct {
 	Repeated int           // number of functions
 	Held     int           // number of benchmarks
 	Left     []drive.Tried // functions that were not repeated or held, with the reason
-	Unknown  string        // why there is no verdict; "" if there is
+	Nothing  string        // why nothing was repeated; "" if something was
+	Unknown  string        // why it could not be told what was; "" if it could
 }
 
 // A Failure is a failed assertion, for the event stream.
@@ -84,72 +88,57 @@ type Failure struct{ Test, Message string }
 // once; LeaveFindings writes those of failures.
 func (s *Sorter) Add(pkg string, modules *Modules, r *drive.Report) (*Package, error) {
 	p := &Package{}
-	whole := wholeOf(r)
 	for _, f := range slices.Concat(r.Functions, r.Benchmarks) {
 		switch {
 		case f.Status != repeat.OK:
 			p.Left = append(p.Left, f)
 		case slices.ContainsFunc(r.Benchmarks, func(b drive.Tried) bool { return b.Name == f.Name }):
 			p.Held++
+		default:
+			p.Repeated++
 		}
 	}
-	if len(r.Groups) > 0 {
-		p.Repeated = len(whole.Functions)
-	}
-	if why, remedy := noVerdict(r, whole); why != "" {
+	if e, why, remedy := unknown(r); why != "" {
 		p.Unknown = why
-		return p, s.leaveUnknown(pkg, whole, why, remedy)
+		return p, s.leaveUnknown(pkg, e, why, remedy)
+	}
+	all := explorations(r)
+	if len(all) == 0 {
+		p.Nothing = cmp.Or(r.Broken, Reasons(p.Left))
+		return p, nil
 	}
 	fresh := s.sort(pkg, modules, r)
 	for _, f := range fresh {
 		p.Failures = append(p.Failures, Failure{f.test(), s.message(f)})
 	}
 	if len(fresh) == 0 {
-		return p, s.leavePass(pkg, whole)
+		return p, s.leavePass(pkg, all[0])
 	}
 	s.found = append(s.found, fresh...)
 	return p, nil
 }
 
-// wholeOf returns the exploration of the most functions; nil if there is none.
-func wholeOf(r *drive.Report) *drive.Exploration {
-	all := explorations(r)
-	if len(all) == 0 || len(r.Groups) == 0 && len(r.Functions) > 0 {
-		return nil
+// unknown returns why it could not be told what a group leaves, and what to do about it; "" if it
+// could. Nothing is known either where results could not be written.
+func unknown(r *drive.Report) (e *drive.Exploration, why, remedy string) {
+	if r.Remedy != "" {
+		return nil, r.Broken, r.Remedy
 	}
-	return all[0]
-}
-
-// noVerdict returns why a package has no verdict, and what to do about it; "" if it has one.
-func noVerdict(r *drive.Report, whole *drive.Exploration) (why, remedy string) {
-	switch {
-	case whole != nil && whole.Record != nil && whole.Record.Verdict == verdict.Unknown:
-		cause, late := strings.CutPrefix(whole.Record.Cause, drive.LateCause)
-		if _, seen, ok := strings.Cut(cause, ": "); late && ok {
-			return "the time for the package was over: " + seen, moreTime
+	for i := range r.Groups {
+		e := &r.Groups[i]
+		if slices.ContainsFunc(r.Groups, func(of drive.Exploration) bool { return isPart(e, &of) }) {
+			continue
 		}
-		return cmp.Or(whole.Record.Cause, "leakcheck could not tell"), cmp.Or(timeRemedy(r), whole.Record.Remedy)
-	case whole != nil && whole.Record != nil && whole.Record.Misuse:
-		return whole.Record.Message, ""
-	case r.Broken != "":
-		return r.Broken, cmp.Or(r.Remedy, "run its tests with go test")
-	case whole != nil && whole.Record == nil:
-		return cmp.Or(whole.Reason, "nothing came of the exploration"), timeRemedy(r)
-	case whole == nil && len(r.Functions) == 0:
-		return fmt.Sprintf("none of its %d benchmarks has a loop that could be held: %s", len(r.Benchmarks), reasons(r.Benchmarks)), "leave the package out"
-	case whole == nil:
-		return fmt.Sprintf("none of its %d tests and examples can be repeated: %s", len(r.Functions), reasons(r.Functions)), "give it a test that leaves nothing behind and takes less than a second, or leave the package out"
+		switch {
+		case e.Record == nil:
+			return e, cmp.Or(e.Reason, "nothing came of the exploration"), ""
+		case e.Record.Verdict == verdict.Unknown:
+			return e, cmp.Or(e.Record.Cause, "leakcheck could not tell"), e.Record.Remedy
+		case e.Record.Misuse:
+			return e, e.Record.Message, ""
+		}
 	}
-	return "", ""
-}
-
-const moreTime = "give the package more time with -auto-time, or fewer tests with -run"
-
-func timeRemedy(r *drive.Report) string {
-	if r.Spent {
-		return moreTime
-	}
-	return ""
+	return nil, "", ""
 }
 
 // sort judges what grew in all groups, and returns the new findings.

@@ -137,27 +137,32 @@ func TestPattern(t *testing.T) {
 	require.Equal(t, "^TestA$/^(x|y)$", Pattern([]string{"TestA/x", "TestA/y"}))
 }
 
-// A package without a verdict has a record that says why.
+// A package of which nothing was repeated has no record. One of which nothing could be told has a
+// record that says why.
 func TestNoVerdict(t *testing.T) {
 	s := newSorter(t)
 	p, err := s.Add("example.com/app", sorterModules, &drive.Report{Functions: []drive.Tried{{Name: "TestA", Status: repeat.Slow}, {Name: "TestB", Status: repeat.Slow}}})
 	require.NoError(t, err)
-	require.Contains(t, p.Unknown, "none of its 2 tests and examples can be repeated: 2 takes more than 1s")
-	r := s.record(t, "example.com/app", Whole)
+	require.Equal(t, "2 too slow", p.Nothing)
+	require.Empty(t, p.Unknown)
+	require.NoDirExists(t, s.folder("example.com/app", Whole))
+
+	blind := grows("TestA")
+	blind.Record.Verdict, blind.Record.Cause, blind.Record.Remedy = verdict.Unknown, "no snapshot", "allow clone"
+	p, err = s.Add("example.com/blind", sorterModules, report(blind))
+	require.NoError(t, err)
+	require.Equal(t, "no snapshot", p.Unknown)
+	r := s.record(t, "example.com/blind", Whole)
 	require.Equal(t, verdict.Unknown, r.Verdict)
 	require.Equal(t, p.Unknown, r.Cause)
-	require.NotEmpty(t, r.Remedy)
-
-	late := grows("TestA")
-	late.Record.Verdict, late.Record.Cause = verdict.Unknown, drive.LateCause+"2s, which is too soon to go on: op was called once"
-	p, err = s.Add("example.com/late", sorterModules, report(late))
-	require.NoError(t, err)
-	require.Equal(t, "the time for the package was over: op was called once", p.Unknown)
-	require.Equal(t, moreTime, s.record(t, "example.com/late", Whole).Remedy)
+	require.Equal(t, "allow clone", r.Remedy)
 
 	p, err = s.Add("example.com/broken", sorterModules, &drive.Report{Broken: "its test binary ended"})
 	require.NoError(t, err)
-	require.Equal(t, "its test binary ended", p.Unknown)
+	require.Equal(t, "its test binary ended", p.Nothing)
+	p, err = s.Add("example.com/full", sorterModules, &drive.Report{Broken: "no room", Remedy: "make room"})
+	require.NoError(t, err)
+	require.Equal(t, "no room", p.Unknown)
 }
 
 func TestReason(t *testing.T) {

@@ -1,6 +1,7 @@
 package finding
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,8 +18,9 @@ var words = map[repeat.Status]string{
 	repeat.Fails:      "fails without being repeated, too",
 	repeat.Skips:      "skips itself",
 	repeat.Once:       "fails when it is called again",
-	repeat.Slow:       "takes more than " + repeat.MaxCall.String(),
-	repeat.Left:       "left out: there is no time to repeat it with the quicker ones",
+	repeat.Slow:       "takes too long to be repeated in the package's time",
+	repeat.Left:       "left out: there was no time to repeat it after the quicker ones",
+	repeat.Untold:     "could not tell: the package's time was over before it had been called often enough",
 	repeat.OutOfTime:  "not tried: the package's time was over",
 	repeat.Hangs:      "does not come back in time",
 	repeat.Ended:      "ends the process",
@@ -56,19 +58,45 @@ func firstLine(text string) string {
 	return ""
 }
 
-// reasons counts functions by the reason why they are not repeated.
-func reasons(functions []drive.Tried) string {
+// adjectives describe each status beside a number of functions.
+var adjectives = map[repeat.Status]string{
+	repeat.Fails:      "failing anyway",
+	repeat.Skips:      "skipped",
+	repeat.Once:       "failing when called again",
+	repeat.Slow:       "too slow",
+	repeat.Left:       "without time",
+	repeat.Untold:     "could not tell",
+	repeat.OutOfTime:  "without time",
+	repeat.Hangs:      "too slow",
+	repeat.Ended:      "ending the process",
+	repeat.NoLoop:     "without a loop to hold",
+	repeat.Short:      "with too short a loop",
+	repeat.Unrunnable: "not in the test binary",
+	"":                "without time",
+}
+
+// Reasons counts functions that are not repeated by the reason, the most frequent first.
+func Reasons(left []drive.Tried) string {
 	count := make(map[string]int)
-	for _, f := range functions {
-		if f.Status != repeat.OK {
-			count[words[f.Status]]++
-		}
+	for _, f := range left {
+		count[adjectives[f.Status]]++
 	}
-	var parts []string
-	for _, word := range slices.Sorted(maps.Keys(count)) {
-		parts = append(parts, fmt.Sprintf("%d %s", count[word], word))
+	words := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
+		return cmp.Or(count[b]-count[a], strings.Compare(a, b))
+	})
+	for i, word := range words {
+		words[i] = fmt.Sprintf("%d %s", count[word], word)
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(words, ", ")
+}
+
+// NeedsTime reports whether more time might cover a function.
+func NeedsTime(t drive.Tried) bool {
+	switch t.Status {
+	case repeat.Slow, repeat.Left, repeat.Untold, repeat.OutOfTime, repeat.Hangs, "":
+		return true
+	}
+	return false
 }
 
 // label names a group of functions.

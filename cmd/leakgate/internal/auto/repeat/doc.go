@@ -39,13 +39,16 @@ type Function struct {
 
 // Limits of what is repeated.
 const (
-	// MaxCall is how long a repeated call of a function may take.
-	MaxCall = time.Second
-	// MaxGroup limits the time for one call of each function in a group. groupCalls is the number
-	// of such rounds that must fit into the time left: the calls that AssertNoGrowth makes before
-	// it fails, with its snapshots.
-	MaxGroup   = 4 * time.Second
-	groupCalls = 50
+	// maxGroup limits the time for one call of each function in a group, and groupCalls is how many
+	// such rounds must fit into the time left: those that AssertNoGrowth needs before it fails, 15
+	// in four batches if the first has one call, and as many again for the calls before, snapshots
+	// and a busier machine. If nothing grows it needs a fourth of them.
+	maxGroup   = 4 * time.Second
+	groupCalls = 36
+	// slow is how long a round may take before there are as few of them as can be.
+	slow = 200 * time.Millisecond
+	// leastCalls is how many calls of a function there are at least after it was tried out.
+	leastCalls = 4
 )
 
 // Status is the result of trying a function out.
@@ -58,8 +61,9 @@ const (
 	Skips      Status = "skips"      // skips itself
 	Short      Status = "short"      // a benchmark's loop ends before it has been repeated
 	Once       Status = "once"       // fails when it is called again
-	Slow       Status = "slow"       // takes more than MaxCall
-	Left       Status = "left"       // the group would take more than MaxGroup
+	Slow       Status = "slow"       // takes too long for the time left
+	Left       Status = "left"       // there is no room for it in the group
+	Untold     Status = "untold"     // the time was over before it was known whether it leaves something
 	OutOfTime  Status = "outoftime"  // the package's time was over before it was tried out
 	Hangs      Status = "hangs"      // a call did not return
 	Ended      Status = "ended"      // ended the process

@@ -105,7 +105,7 @@ func (r *runner) tryOut(o *Orders) []timed {
 		case time.Now().After(o.ProbeEnd):
 			e.Status = OutOfTime
 		default:
-			e.Status, e.Took = r.try(found, f.Limit)
+			e.Status, e.Took = r.try(found, f.Limit, o.End)
 			e.Mark = r.calls
 		}
 		if e.Status == OK {
@@ -115,7 +115,7 @@ func (r *runner) tryOut(o *Orders) []timed {
 	}
 	slices.SortStableFunc(group, func(a, b timed) int { return cmp.Compare(a.took, b.took) })
 	var all time.Duration
-	most := min(MaxGroup, time.Until(o.End)/groupCalls)
+	most := min(maxGroup, time.Until(o.End)/groupCalls)
 	for i, f := range group {
 		if all += f.took; all > most && i > 0 {
 			for _, left := range group[i:] {
@@ -127,9 +127,9 @@ func (r *runner) tryOut(o *Orders) []timed {
 	return group
 }
 
-// try calls a function three times, or fewer times where that is enough, and returns how long the
-// last call took.
-func (r *runner) try(f *registered, limit time.Duration) (Status, time.Duration) {
+// try calls a function three times, or fewer times where that is enough or takes long, and returns
+// how long the last call took.
+func (r *runner) try(f *registered, limit time.Duration, end time.Time) (Status, time.Duration) {
 	watch := r.watch(func() string { return f.label() }, limit)
 	defer watch.Stop()
 	start := time.Now()
@@ -149,8 +149,10 @@ func (r *runner) try(f *registered, limit time.Duration) (Status, time.Duration)
 		switch {
 		case !ok:
 			return Once, took
-		case took > MaxCall:
+		case took*leastCalls > time.Until(end):
 			return Slow, took
+		case took > slow:
+			return OK, took
 		}
 	}
 	return OK, took
@@ -185,7 +187,11 @@ func (r *runner) explore(o *Orders, group []timed) {
 	}
 	watch.Reset(time.Until(o.End) + o.Hangs)
 	// Measure how long the group takes at present: the machine may be busier than before.
-	for range 2 {
+	rounds := 2
+	if one > slow {
+		rounds = 1
+	}
+	for range rounds {
 		start := time.Now()
 		if op(); s.failed {
 			r.journal.write(done)
@@ -193,7 +199,7 @@ func (r *runner) explore(o *Orders, group []timed) {
 		}
 		one = max(one, time.Since(start))
 	}
-	if n := fitting(group, one, time.Until(o.End)/allCalls); n < len(group) {
+	if n := fitting(group, one, time.Until(o.End)/groupCalls); n < len(group) {
 		for _, left := range group[n:] {
 			r.journal.write(Event{Event: "tried", Function: left.label(), Status: Left, Took: left.took})
 		}
@@ -202,7 +208,7 @@ func (r *runner) explore(o *Orders, group []timed) {
 		r.journal.write(Event{Event: "explore", Functions: names})
 	}
 	batch, warmup := batches(one)
-	batch = max(2, min(batch, int(time.Until(o.End)/(allCalls*one))))
+	batch = max(1, min(batch, int(time.Until(o.End)/(groupCalls*one))))
 	warmup = min(warmup, batch)
 	if err := os.Setenv(envvar.Artifacts.Name(), o.Artifacts); err != nil {
 		panic(err)
@@ -242,16 +248,12 @@ func fitting(group []timed, one, most time.Duration) int {
 	return len(group)
 }
 
-// allCalls is how many calls must fit into the time left, with a first batch of one: 15 in four
-// batches, and twice as many again for warming up, snapshots and a busier machine.
-const allCalls = 45
-
 // batches returns how often a group is called in the first batch, and before it, given how long a
 // call takes. That is more often than AssertNoGrowth would: tests fill caches that an operation
 // does not.
 func batches(took time.Duration) (batch, warmup int) {
-	if took > 500*time.Millisecond {
-		return 2, 2
+	if took > slow {
+		return 1, 2
 	}
 	batch = int(min(100, max(3, 150*time.Millisecond/max(took, 1))))
 	return batch, max(2, batch/2)

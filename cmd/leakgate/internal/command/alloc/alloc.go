@@ -39,11 +39,11 @@ type Options struct {
 	formats   present.Formats
 	json      bool
 	runs      int    // -count
-	count     int    // -n
 	output    string // -o
 	run       string
 	tags      string
 	timeout   time.Duration
+	top       cli.Top
 
 	patterns    []string
 	passthrough gotest.Passthrough
@@ -59,11 +59,11 @@ func (o *Options) FlagSet() *flag.FlagSet {
 	f.StringVar(&o.benchtime, "benchtime", "100x", "")
 	f.IntVar(&o.runs, "count", 6, "")
 	f.BoolVar(&o.json, "json", false, "")
-	f.IntVar(&o.count, "n", 20, "")
 	f.StringVar(&o.output, "o", "", "")
 	f.StringVar(&o.run, "run", "", "")
 	f.StringVar(&o.tags, "tags", "", "")
 	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "")
+	o.top.Register(f)
 	o.formats.Register(f)
 	return f
 }
@@ -97,8 +97,6 @@ func Parse(args []string) (*Options, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case o.count < 0:
-		return nil, fmt.Errorf("-n %d is no number of lines", o.count)
 	case o.timeout <= 0:
 		return nil, fmt.Errorf("-timeout %v: it is more than 0", o.timeout)
 	case o.allow < 0:
@@ -150,7 +148,9 @@ func Run(c *cli.Context, args []string) int {
 	if o.base != "" {
 		return o.gate(ctx, c, args)
 	}
-	found, err := o.measure(ctx, c)
+	beat := startBeat(c)
+	found, err := o.measure(ctx, c, beat)
+	beat.Stop()
 	switch {
 	case ctx.Err() != nil:
 		c.Failure("interrupted")
@@ -236,7 +236,7 @@ type plan struct {
 
 // plan finds the packages to run.
 func (o *Options) plan(c *cli.Context) (*plan, error) {
-	goEnv, err := gotest.ReadGoEnv(o.dir, c.Env)
+	goEnv, err := gotest.ReadModuleEnv(o.dir, c.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +268,7 @@ func (o *Options) config(c *cli.Context, p *plan, folder string, pkg gotest.Pack
 }
 
 // measure runs the packages, one after another.
-func (o *Options) measure(ctx context.Context, c *cli.Context) (*report, error) {
+func (o *Options) measure(ctx context.Context, c *cli.Context, beat *present.Beat) (*report, error) {
 	plan, err := o.plan(c)
 	if err != nil {
 		return nil, err
@@ -280,9 +280,7 @@ func (o *Options) measure(ctx context.Context, c *cli.Context) (*report, error) 
 	defer func() { _ = os.RemoveAll(folder) }()
 	found := &report{Packages: []*allocrun.Result{}}
 	for i, p := range plan.packages {
-		if len(plan.packages) > 1 {
-			fmt.Fprintf(c.Stderr, "%d of %d: %s\n", i+1, len(plan.packages), p.ImportPath)
-		}
+		beat.At(measuring(i, plan))
 		r, err := run(ctx, o.config(c, plan, folder, p))
 		switch {
 		case ctx.Err() != nil:
@@ -295,6 +293,16 @@ func (o *Options) measure(ctx context.Context, c *cli.Context) (*report, error) 
 		}
 	}
 	return found, nil
+}
+
+// startBeat begins to say what is done.
+func startBeat(c *cli.Context) *present.Beat {
+	return present.StartBeat(present.OpenDisplay(c.Stderr, c.Env).Screen, c.Stderr, 10*time.Second, "loading packages")
+}
+
+// measuring says which package is measured.
+func measuring(i int, p *plan) string {
+	return fmt.Sprintf("measuring %s (%d of %d)", p.packages[i].ImportPath, i+1, len(p.packages))
 }
 
 // run builds and runs the tests of a package; the result is nil if there are none.

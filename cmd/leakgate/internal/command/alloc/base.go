@@ -13,6 +13,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocrun"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/revision"
 )
 
@@ -43,6 +44,7 @@ func (c *comparison) broken() (rows []*typeRow) {
 
 // A baseRun runs packages at two revisions.
 type baseRun struct {
+	beat     *present.Beat
 	o        *Options
 	c        *cli.Context
 	here     *plan
@@ -84,9 +86,7 @@ func (b *baseRun) compareAll(ctx context.Context) ([]*comparison, error) {
 	}
 	var all []*comparison
 	for i, p := range b.here.packages {
-		if len(b.here.packages) > 1 {
-			fmt.Fprintf(b.c.Stderr, "%d of %d: %s\n", i+1, len(b.here.packages), p.ImportPath)
-		}
+		b.beat.At(measuring(i, b.here))
 		start := time.Now()
 		found := &comparison{pkg: p}
 		if err := b.compare(ctx, found); err != nil {

@@ -31,8 +31,10 @@ func (o *Options) gate(ctx context.Context, c *cli.Context, args []string) int {
 		return c.Failure("%v", err)
 	}
 	fmt.Fprintf(c.Stderr, "running each revision's tests %d times, of %s and of this one\n", o.runs, r)
-	b := &baseRun{o: o, c: c, here: here, revision: r}
+	beat := startBeat(c)
+	b := &baseRun{o: o, c: c, here: here, revision: r, beat: beat}
 	found, err := b.compareAll(ctx)
+	beat.Stop()
 	switch {
 	case ctx.Err() != nil:
 		c.Failure("interrupted")
@@ -94,7 +96,7 @@ func (o *Options) printComparison(w io.Writer, found *comparison) error {
 			rows = append(rows, compare.Row{Group: found.pkg.ImportPath, Name: r.Name, Objects: r.Objects, Bytes: r.Bytes, Note: r.Note()})
 		}
 	}
-	return present.Comparison(w, rows, o.count, "type")
+	return present.Comparison(w, rows, int(o.top), "type")
 }
 
 // testName takes the place of a test's name in a package's assertion.

@@ -54,7 +54,7 @@ func (o *Options) printTypes(b *strings.Builder, r *allocrun.Result) {
 	}
 	var rest, restBytes int64
 	for i, t := range r.Types {
-		if i >= o.count && o.count > 0 {
+		if i >= int(o.top) {
 			rest += t.Objects
 			restBytes += t.Bytes
 			continue
@@ -67,7 +67,7 @@ func (o *Options) printTypes(b *strings.Builder, r *allocrun.Result) {
 		printOf(b, t.Of)
 	}
 	if rest > 0 {
-		fmt.Fprintf(b, "%12s %12s  %s  and %d more types (-n 0 shows all)\n", textfmt.Count(rest), about+textfmt.ByteCount(restBytes), share(rest, r.Objects), len(r.Types)-o.count)
+		fmt.Fprintf(b, "%12s %12s  %s  and %d more types (-top 0 shows all)\n", textfmt.Count(rest), about+textfmt.ByteCount(restBytes), share(rest, r.Objects), len(r.Types)-int(o.top))
 	}
 	if about != "" {
 		fmt.Fprintf(b, "~: the size of %s is told by the order of events alone\n", textfmt.CountNoun(r.UnsizedObjects, "object"))
@@ -80,7 +80,7 @@ func (o *Options) printSites(b *strings.Builder, r *allocrun.Result) {
 	total := max(r.Objects, r.SiteObjects)
 	var rest, restBytes int64
 	for i, s := range r.Sites {
-		if i >= o.count && o.count > 0 {
+		if i >= int(o.top) {
 			rest += s.Objects
 			restBytes += s.Bytes
 			continue
@@ -94,7 +94,7 @@ func (o *Options) printSites(b *strings.Builder, r *allocrun.Result) {
 		printOf(b, s.Types)
 	}
 	if rest > 0 {
-		fmt.Fprintf(b, "%12s %12s  %s  and %d more lines (-n 0 shows all)\n", textfmt.Count(rest), textfmt.ByteCount(restBytes), share(rest, total), len(r.Sites)-o.count)
+		fmt.Fprintf(b, "%12s %12s  %s  and %d more lines (-top 0 shows all)\n", textfmt.Count(rest), textfmt.ByteCount(restBytes), share(rest, total), len(r.Sites)-int(o.top))
 	}
 	if missing := r.Objects - r.SiteObjects; missing > 0 {
 		fmt.Fprintf(b, "%12s %12s  %s  (at no line: allocated before the profiler began, or after its profile)\n", textfmt.Count(missing), "", share(missing, total))

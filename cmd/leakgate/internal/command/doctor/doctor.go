@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 )
 
 // Options is the command line of leakgate doctor.
@@ -28,7 +29,7 @@ func Parse(args []string) (*Options, error) {
 	f := cli.NewFlagSet("doctor")
 	f.StringVar(&o.dir, "C", "", "")
 	f.BoolVar(&o.json, "json", false, "")
-	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "")
+	f.DurationVar(&o.timeout, "timeout", time.Minute, "")
 	rest, err := cli.ParseMixed(f, args)
 	switch {
 	case err != nil:
@@ -60,16 +61,22 @@ func Run(c *cli.Context, args []string) int {
 	if r.surroundings, err = look(o.dir, c.Env); err != nil {
 		return c.Failure("%v", err)
 	}
-	if !o.json {
-		r.printSurroundings(c.Stdout)
-		printHeader(c.Stdout)
+	screen := present.OpenDisplay(c.Stdout, c.Env).Screen
+	if o.json {
+		screen = present.OpenDisplay(c.Stderr, c.Env).Screen
+	} else {
+		r.printSurroundings(screen)
+		printHeader(screen)
 	}
-	err = tryWays(ctx, r.Go, c.Env, o.timeout, func(t *Trial) {
+	beat := present.StartBeat(screen, c.Stderr, 10*time.Second, "preparing")
+	began := func(w Way) { beat.At("trying " + string(w)) }
+	err = tryWays(ctx, r.Go, c.Env, o.timeout, began, func(t *Trial) {
 		r.Trials = append(r.Trials, t)
 		if !o.json {
-			printTrial(c.Stdout, t)
+			printTrial(screen, t)
 		}
 	})
+	beat.Stop()
 	switch {
 	case ctx.Err() != nil:
 		c.Failure("interrupted")

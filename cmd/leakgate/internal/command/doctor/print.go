@@ -87,7 +87,11 @@ func (r *report) printConclusion(w io.Writer) {
 	case cli.Pass:
 		fmt.Fprintln(w, "leakgate works here.")
 		for _, t := range r.Trials {
-			if t.State != Right {
+			switch t.State {
+			case Right:
+			case Late:
+				fmt.Fprintf(w, "Of the way %q that is not known: the time was over.\n", t.Way)
+			default:
 				fmt.Fprintf(w, "The way %q does not; nothing needs it.\n", t.Way)
 			}
 		}

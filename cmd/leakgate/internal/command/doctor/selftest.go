@@ -44,6 +44,7 @@ const (
 	Unknown State = "unknown" // some could not be told, the others are right
 	Wrong   State = "wrong"   // at least one is not what it has to be
 	Failed  State = "failed"  // the test did not build, or did not end
+	Late    State = "late"    // the time was over before
 )
 
 func (t *Trial) state() State {
@@ -58,24 +59,30 @@ func (t *Trial) state() State {
 	return Right
 }
 
-// tryWays tries each way, with a toolchain such as "go1.26.8", and calls ended after each. A trial
-// takes some seconds and ends after timeout. It writes to the go command's and to leakgate's cache;
-// the rest is in a temporary folder, which is removed. The error is that of preparing the test, or
-// of the context.
-func tryWays(ctx context.Context, toolchain string, env []string, timeout time.Duration, ended func(*Trial)) (err error) {
+// tryWays tries each way, with a toolchain such as "go1.26.8", and calls began before each and
+// ended after it. A trial takes some seconds; all take no longer than timeout. It writes to the go
+// command's and to leakgate's cache; the rest is in a temporary folder, which is removed. The error
+// is that of preparing the test, or of the context.
+func tryWays(ctx context.Context, toolchain string, env []string, timeout time.Duration, began func(Way), ended func(*Trial)) (err error) {
+	limited, cancel := context.WithTimeout(ctx, timeout-timeout/6) // ending a process takes time
+	defer cancel()
 	l, err := newLaboratory(toolchain, env)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
 	for _, way := range []Way{Plain, Forked, InPlace} {
-		limited, cancel := context.WithTimeout(ctx, timeout)
-		t := l.try(limited, way)
-		cancel()
+		began(way)
+		t := &Trial{Way: way, Problem: "not tried: the time was over (-timeout)"}
+		if limited.Err() == nil {
+			t = l.try(limited, way)
+		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		t.State = t.state()
+		if t.State = t.state(); t.State == Failed && limited.Err() != nil {
+			t.State = Late
+		}
 		ended(t)
 	}
 	return nil

@@ -1,2 +1,2 @@
-// Package process has the commands that look into another process: scan and watch.
+// Package process is the command scan, which looks into another process, once or while it runs.
 package process

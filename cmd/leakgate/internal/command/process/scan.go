@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -26,10 +27,11 @@ type ScanOptions struct {
 	json   string
 	output string // -o
 	number string // -pid
-	top    int
+	top    cli.Top
 	exe    string // of a core file
 	// for -pid, -audit, -exe and -nofork
 	process process
+	watch   watchOptions
 }
 
 // FlagSet binds the flags to o.
@@ -44,14 +46,27 @@ func (o *ScanOptions) FlagSet() *flag.FlagSet {
 	f.BoolVar(&o.process.NoFork, "nofork", false, "")
 	f.StringVar(&o.output, "o", "", "")
 	f.StringVar(&o.number, "pid", "", "")
-	f.IntVar(&o.top, "top", 20, "")
+	o.top.Register(f)
+	o.watch.register(f)
 	return f
 }
 
 // ParseScan reads the command line.
 func ParseScan(args []string) (*ScanOptions, error) {
 	o := new(ScanOptions)
-	rest, err := cli.ParseMixed(o.FlagSet(), args)
+	f := o.FlagSet()
+	rest, err := cli.ParseMixed(f, args)
+	if err != nil {
+		return nil, err
+	}
+	f.Visit(func(given *flag.Flag) {
+		switch {
+		case !o.watch.on && slices.Contains(ofWatch, given.Name):
+			err = fmt.Errorf("-%s goes with -watch", given.Name)
+		case o.watch.on && slices.Contains(ofOne, given.Name):
+			err = fmt.Errorf("-%s and -watch do not go together", given.Name)
+		}
+	})
 	switch {
 	case err != nil:
 		return nil, err
@@ -63,8 +78,6 @@ func ParseScan(args []string) (*ScanOptions, error) {
 		return nil, errors.New("-audit, -exe and -nofork go with -pid")
 	case o.core != "" && len(rest) != 1:
 		return nil, fmt.Errorf("a core file goes with the file of its program, one, not %d", len(rest))
-	case o.top < 0:
-		return nil, fmt.Errorf("-top %d is no number of roots", o.top)
 	case o.fail && o.base == "":
 		return nil, errors.New("-fail goes with -base: it is about growth")
 	}
@@ -72,8 +85,10 @@ func ParseScan(args []string) (*ScanOptions, error) {
 		o.exe = rest[0]
 		return o, nil
 	}
-	o.process.PID, err = parsePID(o.number)
-	return o, err
+	if o.process.PID, err = parsePID(o.number); err != nil || !o.watch.on {
+		return o, err
+	}
+	return o, o.watch.check(o.output)
 }
 
 // Scan is the command "leakgate scan".
@@ -91,15 +106,29 @@ func Scan(c *cli.Context, args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends this process at once
+	if o.watch.on {
+		return o.follow(ctx, c)
+	}
+	if o.process.Audit {
+		fmt.Fprintf(c.Stderr, "waiting for the next garbage collection of %s, up to two minutes and a half\n", o.process.Name())
+	}
 	scan, err := o.scan(ctx)
 	if err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
-		c.Failure("could not tell: %v", err)
-		return cli.Unknown
+		return failed(c, err)
 	}
 	return o.show(c, scan, earlier)
+}
+
+// failed prints why there is no scan, and returns the exit code.
+func failed(c *cli.Context, err error) int {
+	if foreign.IsInput(err) {
+		return c.Failure("%v", err)
+	}
+	c.Failure("could not tell: %v", err)
+	return cli.Unknown
 }
 
 // scan scans the process or the core file, and writes the profile.
@@ -145,7 +174,7 @@ func (o *ScanOptions) show(c *cli.Context, scan, earlier *scanreport.Scan) int {
 			return c.Failure("-json: %v", err)
 		}
 	}
-	if err := scan.WriteText(c.Stdout, o.top); err != nil {
+	if err := scan.WriteText(c.Stdout, int(o.top)); err != nil {
 		return c.Failure("%v", err)
 	}
 	if why := scan.Unsound(); why != "" {
@@ -160,7 +189,7 @@ func (o *ScanOptions) show(c *cli.Context, scan, earlier *scanreport.Scan) int {
 		return c.Failure("-base: %v", err)
 	}
 	fmt.Fprintln(c.Stdout)
-	if err := growth.WriteText(c.Stdout, o.top); err != nil {
+	if err := growth.WriteText(c.Stdout, int(o.top)); err != nil {
 		return c.Failure("%v", err)
 	}
 	if o.fail && len(growth.Leaks) > 0 {

@@ -3,10 +3,9 @@ package process
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
@@ -16,24 +15,67 @@ import (
 	"github.com/leakgate/leakgate/refscan/scanreport"
 )
 
-// Watch is the command "leakgate watch".
-func Watch(c *cli.Context, args []string) int {
-	o, err := ParseWatch(args)
-	if err != nil {
-		return c.Unparsed(err, "watch")
+// watchOptions are the flags of leakgate scan -watch.
+type watchOptions struct {
+	on        bool
+	every     time.Duration
+	most      int // -max
+	noBase    bool
+	poll      time.Duration
+	spike     string
+	threshold jump.Threshold // -spike
+}
+
+func (o *watchOptions) register(f *flag.FlagSet) {
+	f.BoolVar(&o.on, "watch", false, "")
+	f.DurationVar(&o.every, "every", time.Minute, "")
+	f.IntVar(&o.most, "max", 24, "")
+	f.BoolVar(&o.noBase, "nobase", false, "")
+	f.DurationVar(&o.poll, "poll", 10*time.Millisecond, "")
+	f.StringVar(&o.spike, "spike", "20%,+64MiB", "")
+}
+
+// Flags that go only with -watch, and those that do not go with it.
+var (
+	ofWatch = []string{"every", "max", "nobase", "poll", "spike"}
+	ofOne   = []string{"audit", "base", "core", "fail", "json"}
+)
+
+const leastPoll = 100 * time.Microsecond
+
+// check checks the flags of -watch. output is -o: a folder that is there before anything is
+// written to it.
+func (o *watchOptions) check(output string) (err error) {
+	switch {
+	case o.every < 0:
+		return fmt.Errorf("-every %v: a time between two spikes cannot be negative", o.every)
+	case o.most < 1:
+		return fmt.Errorf("-max %d is no number of spikes, from 1 on", o.most)
+	case o.poll < leastPoll:
+		return fmt.Errorf("-poll %v: at least %v", o.poll, leastPoll)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends this process at once
-	return o.watch(ctx, c)
+	if o.threshold, err = jump.Parse(o.spike); err != nil {
+		return fmt.Errorf("-spike %s: %w", o.spike, err)
+	}
+	if output == "" {
+		return nil
+	}
+	info, err := os.Stat(output)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is no folder", output)
+	}
+	if err != nil {
+		return fmt.Errorf("with -watch, -o names a folder that is there: %w", err)
+	}
+	return nil
 }
 
 // baseAge is the age at which the snapshot that spikes are compared with is renewed.
 const baseAge = time.Hour
 
-// A watch is the state of the command.
+// A watch is the state of leakgate scan -watch.
 type watch struct {
-	*WatchOptions
+	*ScanOptions
 	*cli.Context
 	counters *foreign.Counters
 	judge    *jump.Judge
@@ -47,8 +89,8 @@ type watch struct {
 	based    time.Time
 }
 
-// watch watches until the process ends, ctx is done, or there were -max spikes.
-func (o *WatchOptions) watch(ctx context.Context, c *cli.Context) int {
+// follow watches until the process ends, ctx is done, or there were -max spikes.
+func (o *ScanOptions) follow(ctx context.Context, c *cli.Context) int {
 	counters, err := foreign.OpenCounters(ctx, o.process.PID, o.process.Options()...)
 	var first foreign.Cycle
 	if err == nil {
@@ -56,15 +98,14 @@ func (o *WatchOptions) watch(ctx context.Context, c *cli.Context) int {
 		first, err = counters.Last()
 	}
 	if err != nil {
-		c.Failure("could not tell: %v", err)
-		return cli.Unknown
+		return failed(c, err)
 	}
-	w := &watch{WatchOptions: o, Context: c, counters: counters, judge: jump.NewJudge(o.threshold, o.every, o.most), last: first.Number}
-	fmt.Fprintf(c.Stdout, "watching %s of %s; a spike is %s above the usual\n", o.process.Name(), o.process.Program(), o.threshold)
+	w := &watch{ScanOptions: o, Context: c, counters: counters, judge: jump.NewJudge(o.watch.threshold, o.watch.every, o.watch.most), last: first.Number}
+	fmt.Fprintf(c.Stdout, "watching %s of %s; a spike is %s above the usual\n", o.process.Name(), o.process.Program(), o.watch.threshold)
 	if first.Number > 0 {
 		w.ended(ctx, first)
 	}
-	tick := time.NewTicker(o.poll)
+	tick := time.NewTicker(o.watch.poll)
 	defer tick.Stop()
 	for {
 		select {
@@ -82,8 +123,8 @@ func (o *WatchOptions) watch(ctx context.Context, c *cli.Context) int {
 			w.last = cycle.Number
 			w.ended(ctx, cycle)
 		}
-		if w.spikes == o.most {
-			return w.end(fmt.Sprintf("that were all of -max %d", o.most), nil)
+		if w.spikes == o.watch.most {
+			return w.end(fmt.Sprintf("that were all of -max %d", o.watch.most), nil)
 		}
 	}
 }
@@ -99,7 +140,7 @@ func (w *watch) ended(ctx context.Context, cycle foreign.Cycle) {
 			Source: w.process.Name(), At: now, Collection: uint64(cycle.Number), Live: live, Certain: certain, Usual: g.Usual, Limit: g.Limit, LeftOut: g.LeftOut,
 		})
 	case g.Calm:
-		if !w.noBase && (w.based.IsZero() || now.Sub(w.based) >= baseAge) {
+		if !w.watch.noBase && (w.based.IsZero() || now.Sub(w.based) >= baseAge) {
 			w.takeBase(ctx)
 			w.based = now
 		}
@@ -141,7 +182,7 @@ func (w *watch) look(ctx context.Context, cycle foreign.Cycle, s *scanreport.Spi
 	w.spikes++
 	s.Base, s.BaseErr = w.base, w.baseErr
 	fmt.Fprintf(w.Stdout, "\n%s  ", s.At.Format(time.DateTime))
-	if err := s.WriteText(w.Stdout, w.top); err != nil {
+	if err := s.WriteText(w.Stdout, int(w.top)); err != nil {
 		w.Failure("%v", err)
 	}
 	if w.output == "" {

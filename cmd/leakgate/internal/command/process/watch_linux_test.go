@@ -73,14 +73,14 @@ type watching struct {
 
 func begin(ctx context.Context, t *testing.T, args ...string) *watching {
 	t.Helper()
-	o, err := ParseWatch(args)
+	o, err := ParseScan(append([]string{"-watch"}, args...))
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(cancel)
 	r, w := io.Pipe()
 	running := &watching{t: t, lines: bufio.NewScanner(r), code: make(chan int, 1)}
 	go func() {
-		code := o.watch(ctx, &cli.Context{Stdout: w, Stderr: &running.stderr})
+		code := o.follow(ctx, &cli.Context{Stdout: w, Stderr: &running.stderr})
 		_ = w.Close()
 		running.code <- code
 	}()

@@ -4,14 +4,19 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net/http"
 	"os"
+	"strings"
+	"time"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // A comparand is what commands compare and show: a run's report with the folder that its artifacts
@@ -22,8 +27,13 @@ type comparand struct {
 	Profile *profile.Profile
 }
 
-// readComparand reads a leakgate.json, the folder with it, or a profile.
+// readComparand reads a leakgate.json, the folder with it, or a profile, which may be at the
+// address of a server.
 func readComparand(path string) (*comparand, error) {
+	if strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://") {
+		p, err := fetchProfile(path)
+		return &comparand{Profile: p}, err
+	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		data, err := cli.ReadFile(path)
 		switch {
@@ -42,4 +52,31 @@ func readComparand(path string) (*comparand, error) {
 	folder, _ := outcome.Locate(path)
 	run, err := outcome.Read(path)
 	return &comparand{Run: run, Dir: folder}, err
+}
+
+// fetchTime bounds how long a process may take for its profile; for the first one it may have to
+// find debug information.
+const fetchTime = 3 * time.Minute
+
+func fetchProfile(url string) (*profile.Profile, error) {
+	client := &http.Client{Timeout: fetchTime}
+	response, err := client.Get(url)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		// The handler's text says what is wrong.
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 2000))
+		return nil, fmt.Errorf("%s: %s: %s", url, response.Status, strings.TrimSpace(string(text)))
+	}
+	data, err := wholefile.ReadAll(response.Body, url, wholefile.Most)
+	if err != nil {
+		return nil, err
+	}
+	p, err := cli.ParseProfile(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s has no profile: %w", url, err)
+	}
+	return p, nil
 }

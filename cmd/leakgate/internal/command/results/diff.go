@@ -19,7 +19,7 @@ import (
 // DiffOptions is the command line of leakgate diff.
 type DiffOptions struct {
 	fail          bool
-	count         int    // -n
+	top           cli.Top
 	output        string // -o
 	before, after string
 }
@@ -28,8 +28,8 @@ type DiffOptions struct {
 func (o *DiffOptions) FlagSet() *flag.FlagSet {
 	f := cli.NewFlagSet("diff")
 	f.BoolVar(&o.fail, "fail", false, "")
-	f.IntVar(&o.count, "n", 40, "")
 	f.StringVar(&o.output, "o", "", "")
+	o.top.Register(f)
 	return f
 }
 
@@ -42,8 +42,6 @@ func ParseDiff(args []string) (*DiffOptions, error) {
 		return nil, err
 	case len(rest) != 2:
 		return nil, fmt.Errorf("diff needs two reports or two profiles, the old and the new one, not %d", len(rest))
-	case o.count < 0:
-		return nil, fmt.Errorf("-n %d is no number of rows", o.count)
 	}
 	o.before, o.after = rest[0], rest[1]
 	return o, nil
@@ -100,7 +98,7 @@ func (o *DiffOptions) diff(w io.Writer) ([]compare.Row, error) {
 			return nil, err
 		}
 	}
-	return rows, present.Comparison(w, rows, o.count, noun)
+	return rows, present.Comparison(w, rows, int(o.top), noun)
 }
 
 // pairedProfiles reads the profiles of the assertions that have one in both runs.

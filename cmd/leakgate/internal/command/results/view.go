@@ -30,10 +30,12 @@ import (
 type ViewOptions struct {
 	address string // -http
 	base    string
+	growth  bool
 	objects bool
 	output  string // -o
 	test    string
 	text    bool
+	top     cli.Top
 	source  string
 }
 
@@ -42,10 +44,12 @@ func (o *ViewOptions) FlagSet() *flag.FlagSet {
 	f := cli.NewFlagSet("view")
 	f.StringVar(&o.address, "http", "localhost:0", "")
 	f.StringVar(&o.base, "base", "", "")
+	f.BoolVar(&o.growth, "growth", false, "")
 	f.StringVar(&o.output, "o", "", "")
 	f.BoolVar(&o.objects, "objects", false, "")
 	f.StringVar(&o.test, "test", "", "")
 	f.BoolVar(&o.text, "text", false, "")
+	o.top.Register(f)
 	return f
 }
 
@@ -65,11 +69,9 @@ func ParseView(args []string) (*ViewOptions, error) {
 		return nil, fmt.Errorf("one report or profile at a time, not %s too", rest[1])
 	}
 	switch filepath.Ext(o.output) {
-	case ".svg", ".html":
+	case "", ".svg", ".html", ".gz":
 	default:
-		if o.output != "" {
-			return nil, fmt.Errorf("-o %s: its name must end in .svg or .html", o.output)
-		}
+		return nil, fmt.Errorf("-o %s: its name must end in .html, .svg or .pb.gz", o.output)
 	}
 	if o.text && o.output != "" {
 		return nil, errors.New("-text and -o: one way to show it at a time")
@@ -111,8 +113,14 @@ func (o *ViewOptions) view(c *cli.Context) error {
 			return err
 		}
 		return cli.WriteFile(o.output, data.Write)
+	case ".gz":
+		p, err := shown.readProfile()
+		if err != nil {
+			return err
+		}
+		return cli.WriteFile(o.output, p.Write)
 	}
-	if err := shown.text(c.Stdout, o.test != "" || o.text); err != nil || o.text {
+	if err := shown.text(c.Stdout, o); err != nil || o.text {
 		return err
 	}
 	data, err := shown.page(c, o)
@@ -140,6 +148,14 @@ func (o *ViewOptions) read() (*viewed, error) {
 		return nil, err
 	}
 	v := &viewed{comparand: c, title: filepath.Base(o.source)}
+	switch {
+	case o.growth && c.Profile == nil:
+		return nil, fmt.Errorf("-growth is for a CPU profile, and %s is a run", o.source)
+	case o.growth:
+		if c.Profile, err = growth(c.Profile); err != nil {
+			return nil, fmt.Errorf("-growth: %s: %w", o.source, err)
+		}
+	}
 	if o.base != "" {
 		if c.Run == nil {
 			return nil, errors.New("-base compares runs, and this is a profile: leakgate diff compares profiles")

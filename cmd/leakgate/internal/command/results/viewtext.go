@@ -4,23 +4,26 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// text shows a run on a terminal: the findings, and, with trees, what each assertion found to be
-// retained.
-func (v *viewed) text(w io.Writer, trees bool) error {
+// text shows on a terminal the functions of a profile, or the findings of a run, and, with -text or
+// -test, what each assertion found to be retained.
+func (v *viewed) text(w io.Writer, o *ViewOptions) error {
 	if v.Run == nil {
-		if trees {
-			return fmt.Errorf("-text shows runs, and this is a profile: go tool pprof -top shows profiles")
+		if !o.text {
+			return nil
 		}
-		return nil
+		return page.WriteFunctions(w, v.Profile, int(o.top), textColumns)
 	}
 	pages := v.pages()
 	var b strings.Builder
@@ -28,12 +31,12 @@ func (v *viewed) text(w io.Writer, trees bool) error {
 		for _, a := range p.Assertions {
 			fmt.Fprintf(&b, "%s  %s.%s #%d\n", a.Verdict, p.ImportPath, a.Test, a.Seq)
 			for _, f := range a.Findings {
-				fmt.Fprintf(&b, "  %s  %s\n", f.ShortFingerprint(), f.Text)
+				b.WriteString(wrapped(f.ShortFingerprint()+"  "+f.Text, "  ", textColumns))
 			}
-			if !trees {
+			if !o.text && o.test == "" {
 				continue
 			}
-			textFound(&b, pages.Find(a))
+			textFound(&b, pages.Find(a), symbol.NamedModules(a.Modules), int(o.top))
 			b.WriteString("\n")
 		}
 	}
@@ -43,14 +46,14 @@ func (v *viewed) text(w io.Writer, trees bool) error {
 
 // Limits of a tree on a terminal; the page has all of it.
 const (
-	textRoots  = 12
-	textBelow  = 4
-	textDepth  = 8
-	textColumn = 100 // the longest line
+	textBelow   = 4
+	textDepth   = 8
+	textColumns = 80 // the longest line
 )
 
-// textFound writes what an assertion found, compared with f.Before if there is one.
-func textFound(b *strings.Builder, f *page.Found) {
+// textFound writes what an assertion found, compared with f.Before if there is one, at most most
+// roots of it. Those of the standard library are one, unless there are no others or all are shown.
+func textFound(b *strings.Builder, f *page.Found, modules *symbol.Modules, most int) {
 	for _, problem := range f.Problems {
 		fmt.Fprintf(b, "  %s\n", problem)
 	}
@@ -60,7 +63,10 @@ func textFound(b *strings.Builder, f *page.Found) {
 		}
 		return
 	}
-	t := textTree{Builder: b}
+	t := textTree{Builder: b, most: most}
+	if most < math.MaxInt && slices.ContainsFunc(f.Report.Roots, func(n *refscan.Node) bool { return !isStandard(n, modules) }) {
+		t.folds = modules
+	}
 	var before []*refscan.Node
 	if f.Before != nil {
 		t.compares = true
@@ -79,16 +85,44 @@ func textFound(b *strings.Builder, f *page.Found) {
 // and says how much it leaves out.
 type textTree struct {
 	*strings.Builder
-	compares bool // lines have the growth, too, and the largest growth is first
+	compares bool            // lines have the growth, too, and the largest growth is first
+	most     int             // roots
+	folds    *symbol.Modules // tells roots of the standard library, which are one then; nil: none is
 }
 
 func (t *textTree) write(nodes, before []*refscan.Node) {
-	fmt.Fprintf(t, "  %9s  %10s", "objects", "bytes")
+	fmt.Fprintf(t, "%11s %10s", "cum objects", "cum bytes")
 	if t.compares {
-		fmt.Fprintf(t, "  %10s  %11s", "objects", "bytes")
+		fmt.Fprintf(t, " %9s %11s", "+objects", "+bytes")
 	}
 	t.WriteString("\n")
-	t.nodes(measureAll(nodes, before), textRoots, "", "", 0)
+	nodes, standard := t.fold(nodes)
+	before, standardBefore := t.fold(before)
+	all := measureAll(nodes, before)
+	if len(standard)+len(standardBefore) > 0 {
+		m := measured{name: "runtime and standard library"}
+		for _, s := range measureAll(standard, standardBefore) {
+			m.total, m.more = m.total.plus(s.total), m.more.plus(s.more)
+		}
+		all = append(all, &m)
+	}
+	t.nodes(all, t.most, "", "", 0)
+}
+
+// fold separates the roots of the standard library.
+func (t *textTree) fold(roots []*refscan.Node) (others, standard []*refscan.Node) {
+	for _, n := range roots {
+		if t.folds != nil && isStandard(n, t.folds) {
+			standard = append(standard, n)
+		} else {
+			others = append(others, n)
+		}
+	}
+	return others, standard
+}
+
+func isStandard(root *refscan.Node, modules *symbol.Modules) bool {
+	return root.Root != nil && modules.IsStandard(root.Root.Package)
 }
 
 // A figure is objects and bytes.
@@ -200,30 +234,46 @@ func (t *textTree) nodes(all []*measured, most int, branch, indent string, depth
 
 // line writes a line, with figures if there are any.
 func (t *textTree) line(m *measured, text string) {
-	figures := fmt.Sprintf("  %9s  %10s  ", "", "")
+	figures := fmt.Sprintf("%11s %10s", "", "")
 	if m != nil {
-		figures = fmt.Sprintf("  %9d  %10s  ", m.total.objects, present.Bytes(m.total.bytes))
+		figures = fmt.Sprintf("%11s %10s", textfmt.Count(m.total.objects), present.Bytes(m.total.bytes))
 	}
 	switch {
 	case !t.compares:
 	case m == nil || m.more == figure{}:
-		figures += fmt.Sprintf("%10s  %11s  ", "", "")
+		figures += fmt.Sprintf(" %9s %11s", "", "")
 	default:
-		figures += fmt.Sprintf("%+10d  %11s  ", m.more.objects, signed(m.more.bytes))
+		figures += fmt.Sprintf(" %9s %11s", signed(m.more.objects, textfmt.Count), signed(m.more.bytes, present.Bytes))
 	}
-	runes := []rune(strings.TrimRight(text, " "))
-	if room := textColumn - len(figures); len(runes) > room {
+	runes := []rune("  " + strings.TrimRight(text, " "))
+	if room := textColumns - len(figures); len(runes) > room {
 		runes = append(runes[:room-1], '…')
 	}
 	t.WriteString(figures + string(runes) + "\n")
 }
 
-// signed writes a difference in bytes with its sign.
-func signed(bytes int64) string {
-	if bytes < 0 {
-		return "-" + present.Bytes(-bytes)
+// signed writes a difference with its sign.
+func signed(n int64, text func(int64) string) string {
+	if n < 0 {
+		return "-" + text(-n)
 	}
-	return "+" + present.Bytes(bytes)
+	return "+" + text(n)
+}
+
+// wrapped breaks a text into indented lines of at most columns, at spaces.
+func wrapped(text, indent string, columns int) string {
+	var b strings.Builder
+	line := indent
+	for _, word := range strings.Fields(text) {
+		if line != indent && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > columns {
+			b.WriteString(line + "\n")
+			line = indent + "  "
+		} else if line != indent {
+			line += " "
+		}
+		line += word
+	}
+	return b.String() + line + "\n"
 }
 
 // shortType removes the folders of import paths from a type's name.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/workspace"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/internal/envvar"
+	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
@@ -40,7 +42,7 @@ func (s *session) repeatTests(signals <-chan os.Signal, onSignal func(), handle 
 		case <-done:
 		}
 	}()
-	a := &autoRun{session: s, sorter: finding.NewSorter(s.dir.Records(), s.options.again())}
+	a := &autoRun{session: s, started: time.Now(), sorter: finding.NewSorter(s.dir.Records(), s.options.again())}
 	a.emit = func(ev *gotest.Event) error {
 		line, err := json.Marshal(ev)
 		if err != nil {
@@ -112,7 +114,9 @@ func (a *autoRun) buildAndRepeat(ctx gocontext.Context, packages []*source.Packa
 				a.stop(err)
 				return
 			}
+			a.progress.Step("build", "building "+p.ImportPath, time.Time{})
 			file, err := a.workspace.Build(ctx, p, folder, a.build)
+			a.progress.Step("build", "", time.Time{})
 			if err != nil {
 				a.unbuilt(ctx, p, err)
 				continue
@@ -150,12 +154,14 @@ func (a *autoRun) repeat(ctx gocontext.Context, p *source.Package, file, folder 
 	b := drive.Binary{
 		Subtests: subtests,
 		File:     file, Test: workspace.TestName, Dir: p.Dir, Env: a.env, Args: a.binary, Folder: folder, Budget: a.options.auto.time,
+		Say:     func(what string, end time.Time) { a.progress.Step(p.ImportPath, p.ImportPath+": "+what, end) },
 		Matters: func(r *verdict.Result) []string { return finding.Roots(modules.Sort(r)) },
 	}
 	a.begin(p)
 	started := time.Now()
 	before := lookAt(p.Dir, a.dir.Path, a.workspace.Dir)
 	report, err := b.Run(ctx, a.functions(p), a.selected(p.Benchmarks()))
+	a.progress.Step(p.ImportPath, "", time.Time{})
 	var moved []string
 	if err != nil || report.Cut {
 		moved = before.Move(filepath.Join(a.dir.Records(), "left", filepath.FromSlash(p.ImportPath)))
@@ -193,10 +199,18 @@ func (o *Options) again() func(pkg string, functions []string) string {
 			if o.run != "" {
 				flags += " -run " + quoted(o.run)
 			}
-			return fmt.Sprintf("leakgate run -auto%s -auto-time %s %s", flags, 3*o.auto.time, pkg)
+			return fmt.Sprintf("leakgate run -auto%s -auto-time %s %s", flags, longer(o.auto.time), pkg)
 		}
 		return fmt.Sprintf("leakgate run -auto%s -run %s %s", flags, quoted(finding.Pattern(functions)), pkg)
 	}
+}
+
+// longer is three times a duration, as a flag.
+func longer(d time.Duration) string {
+	if text, whole := strings.CutSuffix((3 * d).String(), "m0s"); whole {
+		return text + "m"
+	}
+	return (3 * d).String()
 }
 
 // quoted quotes a word for a shell.
@@ -226,7 +240,29 @@ func (a *autoRun) conclude() error {
 		notes = append(notes, note)
 	}
 	a.session.autoNotes = notes
+	a.report.Coverage = a.coverage(time.Since(a.started))
+	if a.covered == 0 && len(a.nothing) > 0 && a.report.Shard == nil { // another shard may have some
+		a.session.autoProblems = []string{"nothing could be repeated: " + textfmt.EnumerateFirst(a.nothing, maxLeft)}
+	}
 	return a.sorter.LeaveFindings()
+}
+
+// coverage says what was repeated, what was not and why, and how to cover more.
+func (a *autoRun) coverage(took time.Duration) string {
+	all := a.covered + len(a.uncovered)
+	grows := "nothing grows"
+	if n := a.sorter.Found(); n > 0 {
+		grows = textfmt.CountNoun(int64(n), "leak")
+	}
+	text := fmt.Sprintf("repeated %d of %s in %.0f s, %s", a.covered, textfmt.CountNoun(int64(all), "function"), took.Seconds(), grows)
+	if len(a.uncovered) == 0 {
+		return text
+	}
+	text += fmt.Sprintf("; %d not covered: %s", len(a.uncovered), finding.Reasons(a.uncovered))
+	if slices.ContainsFunc(a.uncovered, finding.NeedsTime) {
+		text += fmt.Sprintf("; -auto-time %s covers more", longer(a.options.auto.time))
+	}
+	return text
 }
 
 // maxLeft is how many functions that were not repeated are named without -v.

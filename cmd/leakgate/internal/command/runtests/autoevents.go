@@ -40,8 +40,10 @@ func (a *autoRun) ended(p *source.Package, found *finding.Package, took time.Dur
 		failed[f.Test] = f.Message
 	}
 	left := make(map[string]string)
+	a.covered += found.Repeated + found.Held
 	for _, t := range found.Left {
 		left[t.Name] = finding.Reason(t)
+		a.uncovered = append(a.uncovered, t)
 		a.left = append(a.left, fmt.Sprintf("%s.%s: %s", pkg, t.Name, left[t.Name]))
 	}
 	names := append(a.functions(p), a.selected(p.Benchmarks())...)
@@ -64,16 +66,27 @@ func (a *autoRun) ended(p *source.Package, found *finding.Package, took time.Dur
 		}
 		a.send(gotest.Event{Action: end, Package: pkg, Test: name})
 	}
-	end, word := "pass", "ok  "
-	if len(failed) > 0 {
+	repeated := found.Repeated + found.Held
+	end, word, result := "pass", "ok  ", fmt.Sprintf("repeated %d of %d", repeated, repeated+len(found.Left))
+	switch {
+	case len(failed) > 0:
 		end, word = "fail", "FAIL"
 		a.failed = true
+	case found.Unknown != "":
+		end, word, result = "skip", "?   ", "could not tell: "+firstLine(found.Unknown)
+	case found.Nothing != "":
+		end, word, result = "skip", "?   ", "nothing repeated: "+firstLine(found.Nothing)
+		a.nothing = append(a.nothing, pkg+": "+firstLine(found.Nothing))
 	}
 	a.send(gotest.Event{Action: "output", Package: pkg, Output: strings.ToUpper(end) + "\n"})
-	a.send(gotest.Event{Action: "output", Package: pkg, Output: fmt.Sprintf("%s\t%s\t%.1fs\t%d of %d repeated\n",
-		word, pkg, took.Seconds(), found.Repeated+found.Held, found.Repeated+found.Held+len(found.Left))})
+	a.send(gotest.Event{Action: "output", Package: pkg, Output: fmt.Sprintf("%s\t%s\t%.1fs\t%s\n", word, pkg, took.Seconds(), result)})
 	a.send(gotest.Event{Action: end, Package: pkg, Elapsed: took.Seconds()})
 	return a.err
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
 }
 
 // unbuilt sends the events of a package whose test binary does not build. It is the user's fault if
@@ -98,7 +111,7 @@ func (a *autoRun) unbuilt(ctx gocontext.Context, p *source.Package, failure erro
 		if err := a.sorter.Unknown(pkg, "there is no room for its test binary: "+full, "make room where TMPDIR and the go command's cache are"); a.err == nil {
 			a.err = err
 		}
-		a.send(gotest.Event{Action: "output", Package: pkg, Output: "?   \t" + pkg + "\t[no room to build it]\n"})
+		a.send(gotest.Event{Action: "output", Package: pkg, Output: "?   \t" + pkg + "\tcould not tell: there is no room to build it\n"})
 		a.send(gotest.Event{Action: "skip", Package: pkg})
 		return
 	}
@@ -113,7 +126,7 @@ func (a *autoRun) unbuilt(ctx gocontext.Context, p *source.Package, failure erro
 	if err := a.sorter.Unknown(pkg, "its tests build, and not with leakcheck beside them: "+failure.Error(), "please report this: https://github.com/leakgate/leakgate/issues"); a.err == nil {
 		a.err = err
 	}
-	a.send(gotest.Event{Action: "output", Package: pkg, Output: "?   \t" + pkg + "\t[could not be built with leakcheck]\n"})
+	a.send(gotest.Event{Action: "output", Package: pkg, Output: "?   \t" + pkg + "\tcould not tell: it does not build with leakcheck\n"})
 	a.send(gotest.Event{Action: "skip", Package: pkg})
 }
 

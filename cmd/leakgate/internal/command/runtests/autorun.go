@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/finding"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/source"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/workspace"
@@ -18,6 +20,7 @@ import (
 // An autoRun is a run of leakgate run -auto.
 type autoRun struct {
 	*session
+	started   time.Time
 	workspace *workspace.Workspace
 	build     []string // flags
 	binary    []string
@@ -34,6 +37,9 @@ type autoRun struct {
 	dependencies func() map[string]string // versions of all tests' modules, except the user's
 	moved        []string                 // files that tests left when they were ended
 	left         []string                 // functions that were not repeated, and why
+	covered      int                      // number of functions that were repeated
+	uncovered    []drive.Tried
+	nothing      []string // packages of which nothing was repeated, and why
 }
 
 // functions returns the functions of a package that -run selects.

@@ -77,6 +77,7 @@ func (s *session) test(signals <-chan os.Signal) error {
 	var collector outcome.Collector
 	var interrupted atomic.Bool
 	progress := present.NewProgress(s.display.Screen, len(s.invocation.Packages), s.options.verbose, s.dir.Count)
+	s.progress = progress
 	stop := progress.Animate(s.context.Stderr, progressInterval)
 	started := time.Now()
 	run := func(onSignal func(), handle func(line []byte, ev *gotest.Event) error) (gotest.Exit, error) {
@@ -119,6 +120,7 @@ func (s *session) test(signals <-chan os.Signal) error {
 	s.report.ElapsedSeconds += time.Since(started).Seconds()
 	end := outcome.Ending{GoFailed: exit.Code != 0, Interrupted: exit.Interrupted, Sources: s.sources}
 	end.Records, end.Problems = s.dir.Gather(s.options.artifactsPath(), cli.Release())
+	end.Problems = append(end.Problems, s.autoProblems...)
 	end.Problems = append(end.Problems, s.dir.CorrectHeaps(end.Records)...)
 	note, err := s.dir.Limit(end.Records, s.options.keep.limits())
 	if err != nil {

@@ -48,7 +48,7 @@ func newSession(c *cli.Context, o *Options) (*session, error) {
 	}
 	beat := present.StartBeat(d.Screen, c.Stderr, progressInterval, "loading packages")
 	defer beat.Stop()
-	goEnv, err := gotest.ReadGoEnv(o.dir, c.Env)
+	goEnv, err := gotest.ReadModuleEnv(o.dir, c.Env)
 	if err != nil {
 		return nil, err
 	}

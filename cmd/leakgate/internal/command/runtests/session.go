@@ -20,11 +20,13 @@ type session struct {
 	sources    outcome.Sources
 	dir        *artifacts.Dir
 	display    *present.Display
+	progress   *present.Progress // of the tests that run
 	report     *outcome.Run
-	base       *baseRun        // nil without -base
-	autoNotes  []string        // of -auto
-	isolated   *isolate.Folder // nil without -isolate
-	native     *nativeRun      // nil without -native
+	base       *baseRun // nil without -base
+	// of -auto
+	autoNotes, autoProblems []string
+	isolated                *isolate.Folder // nil without -isolate
+	native                  *nativeRun      // nil without -native
 }
 
 // close releases what the session has in the file system, except the artifacts.

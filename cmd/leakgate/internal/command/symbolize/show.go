@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/dump"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/symbolize"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
-	"github.com/leakgate/leakgate/internal/pprofwire"
 )
 
 // show prints where names come from, and the functions that hold most.
@@ -25,42 +22,10 @@ func show(w io.Writer, f *dump.HeapProfile, r *symbolize.Result, most int) error
 		}
 		b.WriteByte('\n')
 	}
-	writeTop(&b, f.Profile, most)
+	if page.ValueIndex(f.Profile, "bytes") >= 0 {
+		b.WriteByte('\n')
+		_ = page.WriteFunctions(&b, f.Profile, most, 0) // a bytes.Buffer takes all
+	}
 	_, err := w.Write(b.Bytes())
 	return err
-}
-
-// writeTop prints functions with the memory that they and their callees allocated. Functions of the
-// allocator are left out, as viewers do.
-func writeTop(b *bytes.Buffer, p *profile.Profile, most int) {
-	space, objects := page.ValueIndex(p, "bytes"), page.ValueIndex(p, "count")
-	if space < 0 {
-		return
-	}
-	p = p.Copy()
-	p.RemoveUninteresting()
-	var t pprofwire.FunctionTable
-	for _, s := range p.Sample {
-		var names []string
-		for _, l := range s.Location {
-			for _, line := range l.Line {
-				names = append(names, line.Function.Name)
-			}
-		}
-		blocks := int64(0)
-		if objects >= 0 {
-			blocks = s.Value[objects]
-		}
-		t.Add(names, s.Value[space], blocks)
-	}
-	top := t.Functions()
-	fmt.Fprintf(b, "\n%14s %14s %11s  %s\n", "flat bytes", "cum bytes", "blocks", "function")
-	for i, f := range top {
-		if i == most && most > 0 {
-			fmt.Fprintf(b, "and %d more functions\n", len(top)-i)
-			break
-		}
-		// The table's number of goroutines is the number of blocks here.
-		fmt.Fprintf(b, "%14d %14d %11d  %s\n", f.Flat, f.Cum, f.Goroutines, f.Name)
-	}
 }

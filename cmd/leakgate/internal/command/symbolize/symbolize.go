@@ -24,7 +24,7 @@ type Options struct {
 	output  string // -o
 	perfMap string
 	root    string
-	top     int
+	top     cli.Top
 	source  string
 }
 
@@ -38,7 +38,7 @@ func (o *Options) FlagSet() *flag.FlagSet {
 	f.StringVar(&o.output, "o", "", "")
 	f.StringVar(&o.perfMap, "perf-map", "", "")
 	f.StringVar(&o.root, "root", "", "")
-	f.IntVar(&o.top, "top", 20, "")
+	o.top.Register(f)
 	return f
 }
 
@@ -53,8 +53,6 @@ func Parse(args []string) (*Options, error) {
 		return nil, errors.New("name a profile: what gperftools, tcmalloc or jemalloc wrote, or one of pprof's format")
 	case len(rest) > 1:
 		return nil, fmt.Errorf("one profile at a time, not %s too", rest[1])
-	case o.top < 0:
-		return nil, fmt.Errorf("-top %d is no number of functions", o.top)
 	case o.output != "" && o.output == o.html:
 		return nil, fmt.Errorf("-o and -html both name %s", o.output)
 	}
@@ -75,7 +73,7 @@ func Run(c *cli.Context, args []string) int {
 	if err := o.write(f); err != nil {
 		return c.Failure("%v", err)
 	}
-	if err := show(c.Stdout, f, result, o.top); err != nil {
+	if err := show(c.Stdout, f, result, int(o.top)); err != nil {
 		return c.Failure("%v", err)
 	}
 	if result.Named == 0 && result.Addresses > 0 {

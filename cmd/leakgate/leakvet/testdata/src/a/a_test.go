@@ -43,6 +43,14 @@ func TestParallel(t *testing.T) {
 	})
 }
 
+func TestGrowsInParallel(t *testing.T) {
+	t.Parallel()
+	leakcheck.AssertNoGrowth(t, func() {})                          // want `AssertNoGrowth in a parallel test`
+	leakcheck.AssertNoGrowth(t, func() {}, leakcheck.Iterations(2)) // want `AssertNoGrowth in a parallel test`
+	leakcheck.AssertNoGrowth(t, func() {}, leakcheck.Scope("a"))
+	leakcheck.AssertPeak(t, func() {}) // want `AssertPeak in a parallel test`
+}
+
 func TestOnlySubIsParallel(t *testing.T) {
 	t.Run("sub", func(t *testing.T) {
 		t.Parallel()

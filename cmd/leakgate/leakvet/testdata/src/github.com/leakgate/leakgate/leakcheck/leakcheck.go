@@ -18,6 +18,7 @@ func (Bound) MaxBytes(int64) Bound      { return Bound{} }
 
 func AssertRetained(TestingT, ...Option) bool                       { return true }
 func AssertNoGrowth(TestingT, func(), ...Option) bool               { return true }
+func AssertPeak(TestingT, func(), ...Option) bool                   { return true }
 func VerifyTestMain(TestingM, ...Option)                            {}
 func Iterations(int) Option                                         { return nil }
 func Goroutines(string) Selector                                    { return Selector{} }

@@ -1,4 +1,4 @@
-package stack
+package results
 
 import (
 	"errors"
@@ -13,10 +13,10 @@ import (
 //
 // A stack that has grown does not tell which call made it so, and growing takes microseconds. So
 // this finds stacks that grow again and again, as those of short-lived goroutines do, and needs a
-// CPU profile of a program under load. A profile without such samples gives one without samples.
+// CPU profile of a program under load. It is an error if there are none.
 func growth(cpu *profile.Profile) (*profile.Profile, error) {
-	if sampleType(cpu, "cpu") < 0 {
-		return nil, errors.New("stackfile: this is no CPU profile: it has no sample type cpu")
+	if !slices.ContainsFunc(cpu.SampleType, func(t *profile.ValueType) bool { return t.Type == "cpu" }) {
+		return nil, errors.New("this is no CPU profile: it has no sample type cpu")
 	}
 	out := cpu.Copy()
 	out.Sample = slices.DeleteFunc(out.Sample, func(s *profile.Sample) bool {
@@ -24,6 +24,9 @@ func growth(cpu *profile.Profile) (*profile.Profile, error) {
 		s.Location = s.Location[i:]
 		return i == 0
 	})
+	if len(out.Sample) == 0 {
+		return nil, errors.New("no sample was taken while a stack was copied to a larger one")
+	}
 	return out.Compact(), nil
 }
 

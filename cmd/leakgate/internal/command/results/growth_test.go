@@ -1,4 +1,4 @@
-package stack
+package results
 
 import (
 	"bytes"
@@ -43,7 +43,10 @@ func TestGrowth(t *testing.T) {
 		require.NoError(t, err)
 		before := len(parsed.Sample)
 		grown, err := growth(parsed)
-		require.NoError(t, err)
+		if err != nil {
+			require.True(t, time.Now().Before(deadline), "%v", err)
+			continue
+		}
 		require.NoError(t, grown.CheckValid())
 		assert.Len(t, parsed.Sample, before, "the CPU profile is as it was")
 		leaves := make(map[string]bool)

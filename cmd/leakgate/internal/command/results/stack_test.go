@@ -1,4 +1,4 @@
-package stack
+package results
 
 import (
 	"bytes"
@@ -17,14 +17,15 @@ import (
 	"github.com/leakgate/leakgate/stackprof"
 )
 
-func stackCommand(args ...string) (code int, stdout, stderr string) {
+// viewText runs leakgate view -text.
+func viewText(args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	code = Run(&cli.Context{Stdout: &out, Stderr: &errs}, args)
+	code = View(&cli.Context{Stdout: &out, Stderr: &errs}, append([]string{"-text"}, args...))
 	return code, out.String(), errs.String()
 }
 
-// TestStackCommand fetches a profile from a server, then reads the copy that it left.
-func TestStackCommand(t *testing.T) {
+// TestViewStackProfile fetches a profile from a server, then reads the copy that it left.
+func TestViewStackProfile(t *testing.T) {
 	worker := &refscan.StackLocation{Func: "example.com/app.worker", File: "app.go", Line: 7}
 	trace := &refscan.StackTrace{Frames: []refscan.StackFrame{{StackLocation: worker, Size: 1000}}}
 	goroutine := &refscan.GoroutineStack{Lo: 4096, SP: 8192 - 1000, Hi: 8192, Trace: trace, Entry: worker.Func}
@@ -36,29 +37,31 @@ func TestStackCommand(t *testing.T) {
 		assert.NoError(t, err)
 	}))
 	defer server.Close()
-	file := filepath.Join(t.TempDir(), "stack.pb.gz")
-	code, table, problem := stackCommand("-n", "0", "-o", file, server.URL)
+	code, table, problem := viewText("-top", "0", server.URL)
 	require.Zero(t, code, problem)
 	assert.Empty(t, problem)
-	assert.Equal(t, `    flat bytes      cum bytes  goroutines  function
-          6192           6192           0  runtime._FreeStack
-          2048           2048           0  runtime.stackpool
-          2000           8192           2  example.com/app.worker
-             0           2048           0  runtime._IdleStacks
+	assert.Equal(t, `flat bytes   cum bytes  cum goroutines  function
+   6.0 KiB     6.0 KiB               0  runtime._FreeStack
+   2.0 KiB     2.0 KiB               0  runtime.stackpool
+   2.0 KiB     8.0 KiB               2  example.com/app.worker
+       0 B     2.0 KiB               0  runtime._IdleStacks
 `, table)
+	file := filepath.Join(t.TempDir(), "stack.pb.gz")
+	var out, errs bytes.Buffer
+	require.Zero(t, View(&cli.Context{Stdout: &out, Stderr: &errs}, []string{"-o", file, server.URL}), errs.String())
 	left, err := os.ReadDir(filepath.Dir(file))
 	require.NoError(t, err)
 	assert.Len(t, left, 1, "no temporary file stays")
 
-	code, again, problem := stackCommand("-n", "0", file)
+	code, again, problem := viewText("-top", "0", file)
 	require.Zero(t, code, problem)
 	assert.Equal(t, table, again)
-	code, short, _ := stackCommand("-n", "2", file)
+	code, short, _ := viewText("-top", "2", file)
 	require.Zero(t, code)
-	assert.Regexp(t, `^.*\n.*\n.*\nand \d+ more functions\n$`, short)
+	assert.Regexp(t, `^.*\n.*\n.*\nand 2 more functions\n$`, short)
 }
 
-func TestStackGrowthCommand(t *testing.T) {
+func TestViewGrowth(t *testing.T) {
 	location := func(id uint64, name string) *profile.Location {
 		return &profile.Location{ID: id, Line: []profile.Line{{Function: &profile.Function{ID: id, Name: name}}}}
 	}
@@ -87,31 +90,33 @@ func TestStackGrowthCommand(t *testing.T) {
 		return f.Name()
 	}
 	file, kept := write("cpu.pb.gz", cpu), filepath.Join(dir, "growth.pb.gz")
-	code, out, problem := stackCommand("-growth", "-o", kept, file)
+	code, out, problem := viewText("-growth", file)
 	require.Zero(t, code, problem)
-	assert.Equal(t, ` samples  function whose frame did not fit
-       7  example.com/app.deep
-       2  example.com/app.shallow
+	assert.Equal(t, `flat samples  cum samples  function
+           7            7  example.com/app.deep
+           2            5  example.com/app.shallow
 `, out)
+	var errs bytes.Buffer
+	require.Zero(t, View(&cli.Context{Stderr: &errs}, []string{"-growth", "-o", kept, file}), errs.String())
 	data, err := os.ReadFile(kept)
 	require.NoError(t, err)
 	grown, err := profile.ParseData(data)
 	require.NoError(t, err)
 	assert.Len(t, grown.Sample, 3)
 
-	code, out, _ = stackCommand("-growth", "-n", "1", file)
+	code, out, _ = viewText("-growth", "-top", "1", file)
 	require.Zero(t, code)
-	assert.Contains(t, out, "and 1 more functions\n")
+	assert.Contains(t, out, "and 1 more function\n")
 	cpu.Sample = cpu.Sample[3:]
-	code, out, _ = stackCommand("-growth", write("none.pb.gz", cpu))
-	require.Zero(t, code)
-	assert.Contains(t, out, "no sample was taken while a stack was copied")
-	code, _, problem = stackCommand(file)
-	assert.Equal(t, cli.Unknown, code)
-	assert.Contains(t, problem, "no stack profile")
+	code, _, problem = viewText("-growth", write("none.pb.gz", cpu))
+	assert.Equal(t, cli.Usage, code)
+	assert.Contains(t, problem, "no sample was taken while a stack was copied")
+	code, _, problem = viewText("-growth", kept+"x")
+	assert.Equal(t, cli.Usage, code)
+	assert.Contains(t, problem, "is not there")
 }
 
-func TestStackCommandErrors(t *testing.T) {
+func TestViewProfileErrors(t *testing.T) {
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "for want of debug information", http.StatusServiceUnavailable)
 	}))
@@ -124,16 +129,13 @@ func TestStackCommandErrors(t *testing.T) {
 		code int
 		text string
 	}{
-		"no source":     {nil, cli.Usage, "name a profile"},
-		"two sources":   {[]string{"a", "b"}, cli.Usage, "one profile at a time"},
-		"bad number":    {[]string{"-n", "-1", "a"}, cli.Usage, "-n -1"},
-		"unknown flag":  {[]string{"-x", "a"}, cli.Usage, "-x"},
-		"no file":       {[]string{filepath.Join(dir, "none")}, cli.Unknown, "none"},
-		"no profile":    {[]string{text}, cli.Unknown, "is no profile"},
-		"server's word": {[]string{refusing.URL}, cli.Unknown, "for want of debug information"},
+		"bad number":    {[]string{"-top", "-1", "a"}, cli.Usage, "how many rows to print"},
+		"no profile":    {[]string{text}, cli.Usage, "nor a profile"},
+		"no CPU":        {[]string{"-growth", sessionsProfile(t)}, cli.Usage, "no CPU profile"},
+		"server's word": {[]string{refusing.URL}, cli.Usage, "for want of debug information"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, stdout, stderr := stackCommand(c.args...)
+			code, stdout, stderr := viewText(c.args...)
 			assert.Equal(t, c.code, code)
 			assert.Empty(t, stdout)
 			assert.Contains(t, stderr, c.text)

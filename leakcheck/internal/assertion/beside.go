@@ -1,0 +1,57 @@
+package assertion
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/realtime"
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/textfmt"
+)
+
+// maxBeside is how many tests are named that were running beside one.
+const maxBeside = 5
+
+// beside says which other tests are running now; "" if none is known to.
+func beside() string {
+	names := otherTests(realtime.AllStacks())
+	n := len(names)
+	if n == 0 {
+		return ""
+	}
+	was := "was"
+	if n > 1 {
+		was = "were"
+	}
+	slices.Sort(names)
+	return fmt.Sprintf("%s %s running: %s; what they do may count too: leave out Parallel, or run each test alone with leakgate run -isolate",
+		textfmt.CountNoun(int64(n), "other test"), was, textfmt.EnumerateFirst(slices.Compact(names), maxBeside))
+}
+
+// otherTests returns the functions of tests that run on the goroutines of stacks, besides the
+// first, which is the caller's. A test that waits for its subtests, or for its turn as a parallel
+// test, does not run (go1.26 testing/testing.go, Run, Parallel).
+func otherTests(stacks string) []string {
+	var names []string
+	all := strings.Split(stacks, "\n\n")
+	for _, stack := range all[1:] {
+		if strings.Contains(stack, "\ntesting.(*T).Run(") || strings.Contains(stack, "\ntesting.(*T).Parallel(") {
+			continue
+		}
+		above, _, found := strings.Cut(stack, "\ntesting.tRunner(")
+		if !found {
+			continue
+		}
+		lines := strings.Split(above, "\n") // of each frame the call, then its place
+		call := lines[len(lines)-2]
+		if i := strings.LastIndexByte(call, '('); i > 0 {
+			call = call[:i]
+		}
+		if pkg, name, ok := strings.Cut(symbol.Short(call), "."); ok && pkg != "testing" && pkg != "runtime" {
+			name, _, _ = strings.Cut(name, ".func") // of a subtest
+			names = append(names, name)
+		}
+	}
+	return names
+}
