@@ -287,7 +287,7 @@ func (n *node) columns(t *texts, units ...string) *Tree {
 			out.Notes = append(out.Notes, note{at, n.ended})
 		}
 		if n.left > 0 {
-			out.Notes = append(out.Notes, note{at, textfmt.CountNoun(n.left, "smaller line")+" below left out; their figures are in this one's"})
+			out.Notes = append(out.Notes, note{at, textfmt.CountNoun(n.left, "smaller line") + " below left out; their figures are in this one's"})
 		}
 		if n.root != nil {
 			n.root.Node = at
