@@ -46,7 +46,7 @@ function findingCards(findings, onshow) {
 			sourceOf(at),
 			h('div', {class: 'found'}, ...list.map((f, n) => h('section', {},
 				h('h3', {}, bdi(f.text.replace(' (most at ' + f.path + ')', '').replace(': ' + f.path + ': ', ': '))),
-				f.chain ? chainOf(f.chain, n ? chain : []) : f.path ? h('p', {}, mark(''), bdi(f.path, 'mono'), f.type ? bdi(shortName(f.type), 'type') : null) : null,
+				f.chain ? chainOf(f.chain, n ? chain : [], f.rule === 'growth' ? 'added' : 'own') : f.path ? h('p', {}, mark(''), bdi(f.path, 'mono'), f.type ? bdi(shortName(f.type), 'type') : null) : null,
 				f.also_held_by ? h('p', {class: 'also'}, bdi(f.also_held_by)) : null,
 				h('p', {class: 'actions'},
 					f.path && onshow ? h('button', {type: 'button', onclick: () => onshow(f.path)}, 'Show in the tree') : null,
@@ -61,14 +61,14 @@ function mark(meaning) {
 
 // chainOf lists the references from a root to what it should not hold, but for those that it shares with the chain above, with a mark at
 // those that may be to blame; where none is known, at the last one.
-function chainOf(chain, above) {
+function chainOf(chain, above, whose) {
 	let from = 0;
 	while (above[from] && chain[from] && ['name', 'objects', 'bytes'].every(k => above[from][k] === chain[from][k])) from++;
 	const suspects = chain.filter(l => l.suspect).length, last = chain.findLast(l => !l.back);
 	const figure = (n, text) => h('span', {class: 'figure'}, n ? text(n) : '–');
 	return [
 		from ? h('p', {class: 'facts'}, 'by the references above, up to ', bdi(chain[from - 1].name, 'mono')) :
-			h('p', {class: 'link names'}, h('span', {}, 'reference, type'), h('span', {class: 'figure'}, 'own objects'), h('span', {class: 'figure'}, 'own bytes')),
+			h('p', {class: 'link names'}, h('span', {}, 'reference, type'), h('span', {class: 'figure'}, whose + ' objects'), h('span', {class: 'figure'}, whose + ' bytes')),
 		from < chain.length ? h('ol', {class: 'chain', role: 'list'}, ...chain.slice(from).map(l => {
 			const marked = suspects ? l.suspect : l === last;
 			return h('li', {class: 'link' + (marked ? ' suspect' : '')},
