@@ -110,7 +110,9 @@ type Bound struct {
 	// it, and who else holds it
 	HeldBy     []string `json:"held_by,omitempty"`
 	Chain      []Link   `json:"chain,omitempty"`
-	AlsoHeldBy string   `json:"also_held_by,omitempty"`
+	AlsoHeldBy []string `json:"also_held_by,omitempty"`
+	// some of the objects by what is in them: `for example *app.Session {User: "u17"}`
+	Examples []string `json:"examples,omitempty"`
 
 	Path string `json:"path,omitempty"` // of the largest culprit
 	Type string `json:"type,omitempty"` // of what lies there
@@ -129,8 +131,8 @@ type Link struct {
 	Back    bool   `json:"back,omitempty"`    // it leads from one object of the link before to the next
 }
 
-// String returns the link as messages have it.
-func (l Link) String() string {
+// Line returns the link as messages have it.
+func (l *Link) Line() string {
 	if l.About == "" || l.About[0] == ',' || l.About[0] == ' ' {
 		return l.Name + l.About
 	}

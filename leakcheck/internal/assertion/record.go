@@ -141,8 +141,10 @@ func (a *Assertion) BoundRecord(f *check.Finding, v verdict.Verdict, seen *obser
 		t := f.Trace()
 		b.HeldBy = append(message.HeldBy(f.Culprits[0], a.Env), message.UsualCause(t, a.Env)...)
 		b.Chain = message.Chain(t)
-		also := strings.Fields(strings.Join(message.AlsoHeldBy(t, seen, a.Env), " "))
-		b.AlsoHeldBy = strings.Join(also, " ")
+		b.Examples = message.Examples(t, seen, a.Env)
+		if also := message.AlsoHeldBy(t, seen, a.Env); also != nil {
+			b.AlsoHeldBy = also[1:] // the first line is empty
+		}
 	}
 	return b
 }

@@ -196,7 +196,7 @@ func pathLines(p refscan.RetainingPath) []string {
 	var lines []string
 	marked := false
 	for i, l := range chain(p) {
-		text, expected := strings.CutSuffix(l.String(), expectedMark)
+		text, expected := strings.CutSuffix(l.Line(), expectedMark)
 		if l.Suspect {
 			text, marked = text+message.SuspectMark, true
 		}

@@ -73,7 +73,7 @@ func Lines(t *tree.Trace) []string {
 	marked := false
 	depth := 0
 	for i, l := range links {
-		text := l.String()
+		text := l.Line()
 		if l.Suspect {
 			text, marked = text+SuspectMark, true
 		}
