@@ -64,6 +64,25 @@ func TestAlsoHeld(t *testing.T) {
 	}
 }
 
+// Messages show what is in some of the objects, unless LEAKGATE_EXAMPLES says off; also where
+// nothing else holds them.
+func TestExamplesInMessages(t *testing.T) {
+	for _, value := range []string{"", "off", "0"} {
+		t.Setenv("LEAKGATE_EXAMPLES", value)
+		fillHotel(t, 20, 0)
+		ft := &recordingT{name: "TestHotel"}
+		if leakcheck.AssertRetained(ft, leakcheck.Root("leakcheck_test.hotelRooms").MaxObjects(1)) {
+			t.Fatal("passed")
+		}
+		message := strings.Join(ft.errors, "\n")
+		const want = "    for example *leakcheck_test.guest {id: 1}, {id: 2}, {id: 3}\n"
+		if strings.Contains(message, want) != (value == "") || strings.Contains(message, "for example") != (value == "") {
+			t.Errorf("%q: %s", value, message)
+		}
+		hotelRooms, hotelSame = nil, nil
+	}
+}
+
 func TestGrowthAlsoHeld(t *testing.T) {
 	fillHotel(t, 1, 1)
 	hotelVisitors.byID = make(map[int]*guest)

@@ -358,7 +358,7 @@ func TestGrowthRecord(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if b := r.Bounds[0]; b.Verdict != verdict.Fail || b.Objects != 150 || b.Selector != "AssertNoGrowth: example.com/app.sessions[*]" || b.Line != 12 ||
-		b.Growth != "+1.00 *app.Session/op (+424 B/op)" {
+		b.Growth != "+1.00 *app.Session/op (+424 B/op)" || len(b.HeldBy) == 0 || len(b.Chain) < 2 || b.Chain[0].Suspect || !b.Chain[1].Suspect || b.Chain[1].Objects != 150 {
 		t.Errorf("%+v", b)
 	}
 }

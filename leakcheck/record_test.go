@@ -81,6 +81,11 @@ func TestArtifactsForTheCommand(t *testing.T) {
 		r.Bounds[0].Objects != 251 || r.Bounds[0].Path != "example.com/app.sessions[*].buf" || r.Bounds[0].Line != 12 {
 		t.Errorf("%+v", r.Bounds)
 	}
+	if b := r.Bounds[0]; len(b.HeldBy) != 1 || !strings.HasPrefix(b.HeldBy[0], "held by the package variable example.com/app.sessions (") || b.AlsoHeldBy != nil ||
+		len(b.Chain) != 3 || b.Chain[0].Line() != "example.com/app.sessions  map[string]*app.Session, 100 entries" || b.Chain[2].Line() != "buf  []uint8" ||
+		b.Chain[1] != (verdict.Link{Name: "[*]", About: "*app.Session", Objects: 100, Bytes: 9600}) || r.Bounds[1].Chain != nil {
+		t.Errorf("%q %#v", b.HeldBy, b.Chain)
+	}
 	if !strings.Contains(r.Message, "profile: go tool pprof -http=: "+filepath.Join(base, "1", "retained.pb.gz")) {
 		t.Error(r.Message)
 	}

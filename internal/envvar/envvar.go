@@ -28,6 +28,8 @@ const (
 	ArtifactsMax Variable = "ARTIFACTS_MAX"
 	// Cache names the folder of the indexes of debug information; "off" for none.
 	Cache Variable = "CACHE"
+	// Examples, if "off", keeps what is in objects out of messages and artifacts.
+	Examples Variable = "EXAMPLES"
 	// Freeze says how a snapshot is taken: "fork", or "inplace" as where forks are refused. For
 	// tests and reports of errors.
 	Freeze Variable = "FREEZE"
@@ -57,7 +59,7 @@ const (
 )
 
 // all has every variable; internal/policy checks that.
-var all = [...]Variable{Artifacts, ArtifactsAll, ArtifactsMax, Cache, Freeze, Full, Goldens, Measure, Native, Repeat, Strict, Suppressed, Update}
+var all = [...]Variable{Artifacts, ArtifactsAll, ArtifactsMax, Cache, Examples, Freeze, Full, Goldens, Measure, Native, Repeat, Strict, Suppressed, Update}
 
 // Names returns the names of all variables in the environment, aliases included.
 func Names() []string {

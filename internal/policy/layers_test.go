@@ -95,7 +95,7 @@ var layers = []struct {
 	{"leakcheck/internal/message", []string{
 		"golden", "internal/engine/native/nativeholders", "internal/symbol", "leakcheck/internal/check",
 		"leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/naming",
-		"leakcheck/internal/observe", "internal/textfmt", "leakcheck/internal/tree", "refscan",
+		"leakcheck/internal/observe", "internal/textfmt", "internal/verdict", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/assertion", []string{
 		"golden", "internal/engine/capture/proof", "internal/engine/memory/remedy", "internal/engine/native/nativeheap",
@@ -169,7 +169,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/revision", nil},
 	{"cmd/leakgate/internal/command/doctor/program", nil},
 	{"cmd/leakgate/internal/isolate", []string{"cmd/leakgate/internal/gotest", "internal/envvar", "internal/wholefile"}},
-	{"cmd/leakgate/internal/outcome", []string{"internal/verdict", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/gotest"}},
+	{"cmd/leakgate/internal/outcome", []string{"internal/textfmt", "internal/verdict", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/gotest"}},
 	{"cmd/leakgate/internal/compare", []string{"internal/verdict", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/present", []string{
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome",

@@ -106,10 +106,37 @@ type Bound struct {
 	// bound: "1,002 objects, 89.2 KiB that example.com/app.srv is nearer to".
 	Beyond string `json:"beyond,omitempty"`
 
+	// of a bound that is broken: in words, who holds the largest culprit, which references lead to
+	// it, and who else holds it
+	HeldBy     []string `json:"held_by,omitempty"`
+	Chain      []Link   `json:"chain,omitempty"`
+	AlsoHeldBy []string `json:"also_held_by,omitempty"`
+	// some of the objects by what is in them: `for example *app.Session {User: "u17"}`
+	Examples []string `json:"examples,omitempty"`
+
 	Path string `json:"path,omitempty"` // of the largest culprit
 	Type string `json:"type,omitempty"` // of what lies there
 	File string `json:"file,omitempty"` // where its root is declared
 	Line int    `json:"line,omitempty"`
+}
+
+// Link is a reference on the way from a root, which is the first one, to what is retained. Figures
+// are those of the objects that it leads to, without what these refer to.
+type Link struct {
+	Name    string `json:"name"`            // the root's, a field's, "[*]"
+	About   string `json:"about,omitempty"` // type, and remarks: "map[string]*app.Session, 100 entries"
+	Objects int64  `json:"objects,omitempty"`
+	Bytes   int64  `json:"bytes,omitempty"`
+	Suspect bool   `json:"suspect,omitempty"` // it, or another one that is marked, should have been dropped
+	Back    bool   `json:"back,omitempty"`    // it leads from one object of the link before to the next
+}
+
+// Line returns the link as messages have it.
+func (l *Link) Line() string {
+	if l.About == "" || l.About[0] == ',' || l.About[0] == ' ' {
+		return l.Name + l.About
+	}
+	return l.Name + "  " + l.About
 }
 
 // Resource is a kind of thing that the operating system holds for the process, and whose number or

@@ -29,8 +29,15 @@ func made(t *testing.T, test, path string, report *refscan.Report) string {
 		"schema": 1, "outcome": "regression", "exit_code": 1, "command": []string{"leakgate", "run", test}, "totals": map[string]any{"fail": 1, "assertions": 1},
 		"packages": []any{map[string]any{"import_path": "example.com/app", "status": "fail", "assertions": []any{map[string]any{
 			"schema": 1, "package": "example.com/app", "test": test, "seq": 1, "verdict": "fail", "message": test, "dir": "x",
+			"bounds": []any{map[string]any{
+				"selector": "", "verdict": "fail", "path": path, "held_by": []string{"held by the package variable " + path, "in " + path}, "also_held_by": []string{"also held by " + path}, "examples": []string{"for example " + path},
+				"chain": []any{
+					map[string]any{"name": path, "about": report.Roots[0].Type},
+					map[string]any{"name": report.Roots[0].Name, "about": report.Roots[0].Type, "objects": 19531, "bytes": 1000, "suspect": true},
+				},
+			}},
 			"totals": refscan.Totals{}, "retained_objects": 1, "retained_bytes": 1, "artifacts": map[string]string{"report": "report.json"},
-			"findings": []any{map[string]any{"rule": "bound", "fingerprint": strings.Repeat("0", 32), "text": test, "path": path, "type": test, "objects": 1}},
+			"findings": []any{map[string]any{"rule": "bound", "fingerprint": strings.Repeat("0f", 16), "text": path + ": 1 object", "path": path, "type": report.Roots[0].Type, "objects": 1}},
 		}}}},
 	})
 	program, err := command()

@@ -19,9 +19,8 @@ func TestReadmePictures(t *testing.T) {
 	out, code := leakgateIn(t, demo, "run", "./...")
 	require.Equal(t, 1, code, out)
 	for _, theme := range []string{"light", "dark"} {
-		p := openPage(t, "file://"+filepath.Join(dir, "leak.html"), 1200, 1000, theme)
+		p := openPage(t, "file://"+filepath.Join(dir, "leak.html"), 1280, 1000, theme)
 		require.Equal(t, 3, eval[int](p, "document.querySelectorAll('.entry').length"))
-		p.do("document.querySelectorAll('details').forEach(d => d.open = d.closest('.finding') || !d.textContent.startsWith('Message')); leakgate.setDisplay('icicle'); scrollTo(0, 0)")
 		require.Contains(t, eval[string](p, "document.body.innerText"), "example.com/shop.sessions")
 		p.clean()
 		p.view("page-" + theme)

@@ -46,7 +46,7 @@ func (c *Checker) Find(at environ.Site, req *request.Request) *Found {
 	}
 	for i := range o.Eval.Findings {
 		if f := &o.Eval.Findings[i]; f.Broken {
-			found.Bounds = append(found.Bounds, a.BoundRecord(f, o.Verdict))
+			found.Bounds = append(found.Bounds, a.BoundRecord(f, o.Verdict, o.Eval.Observation))
 		}
 	}
 	return found

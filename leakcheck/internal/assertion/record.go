@@ -13,6 +13,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
@@ -108,9 +109,9 @@ func (a *Assertion) result(o *Outcome) *verdict.Result {
 		f := &o.Eval.Findings[i]
 		switch {
 		case f.Line != nil && o.Verdict != verdict.Unknown && len(r.Golden.Broken) < verdict.MaxBroken:
-			r.Golden.Broken = append(r.Golden.Broken, a.BoundRecord(f, o.Verdict))
+			r.Golden.Broken = append(r.Golden.Broken, a.BoundRecord(f, o.Verdict, obs))
 		case f.Line == nil && f.Shown != "":
-			r.Bounds = append(r.Bounds, a.BoundRecord(f, o.Verdict))
+			r.Bounds = append(r.Bounds, a.BoundRecord(f, o.Verdict, obs))
 		}
 	}
 	return r
@@ -128,8 +129,8 @@ func (o *Outcome) method() verdict.Method {
 	return o.Method
 }
 
-// BoundRecord completes the record of a finding with its verdict and its place.
-func (a *Assertion) BoundRecord(f *check.Finding, v verdict.Verdict) verdict.Bound {
+// BoundRecord completes the record of a finding with its verdict, its place and what holds it.
+func (a *Assertion) BoundRecord(f *check.Finding, v verdict.Verdict, seen *observe.Observation) verdict.Bound {
 	b := f.Record
 	b.Verdict = boundVerdict(f.Broken, v)
 	b.File = a.Env.ShortFile(b.File)
@@ -141,6 +142,15 @@ func (a *Assertion) BoundRecord(f *check.Finding, v verdict.Verdict) verdict.Bou
 		b.Path, b.Type = most.Path, most.Typ
 	}
 	a.Locate(&b, f.Culprits[0])
+	if b.Verdict == verdict.Fail {
+		t := f.Trace()
+		b.HeldBy = append(message.HeldBy(f.Culprits[0], a.Env), message.UsualCause(t, a.Env)...)
+		b.Chain = message.Chain(t)
+		b.Examples = message.Examples(t, seen, a.Env)
+		if also := message.AlsoHeldBy(t, seen, a.Env); also != nil {
+			b.AlsoHeldBy = also[1:] // the first line is empty
+		}
+	}
 	return b
 }
 

@@ -38,6 +38,7 @@ type Environment struct {
 	Artifacts   string // LEAKGATE_ARTIFACTS
 	Undeclared  string // TEST_UNDECLARED_OUTPUTS_DIR, which Bazel sets
 	Every       bool   // artifacts are kept of assertions that pass, too
+	NoExamples  bool   // LEAKGATE_EXAMPLES=off: nothing of what is in objects is shown
 	// LEAKGATE_GOLDENS: where golden files are, instead of in the package's folder
 	Goldens string
 	// LEAKGATE_SUPPRESSED: patterns of paths that claim last in AssertNoGrowth, and count
@@ -73,6 +74,7 @@ func CurrentEnvironment() *Environment {
 		Artifacts:  envvar.Artifacts.Value(),
 		Undeclared: os.Getenv("TEST_UNDECLARED_OUTPUTS_DIR"),
 		Every:      isSet(envvar.ArtifactsAll.Value()),
+		NoExamples: isOff(envvar.Examples.Value()),
 		Goldens:    envvar.Goldens.Value(),
 		Suppressed: strings.Fields(envvar.Suppressed.Value()),
 		Measure:    isSet(envvar.Measure.Value()),
@@ -107,6 +109,9 @@ func isSet(value string) bool {
 	on, err := strconv.ParseBool(value)
 	return value != "" && (on || err != nil)
 }
+
+// isOff reports whether a variable turns off what is done without it.
+func isOff(value string) bool { return value == "off" || value != "" && !isSet(value) }
 
 // isSharded returns true if the number of processes that Bazel spreads the tests of a package over
 // is more than one.

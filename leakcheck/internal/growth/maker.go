@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/symbol"
@@ -85,7 +86,10 @@ func (x *Experiment) findMakers() {
 				calls = append(calls, c)
 			}
 		}
-		slices.SortFunc(calls, func(a, b pile.Call) int { return cmp.Or(cmp.Compare(by[b], by[a]), cmp.Compare(a.At, b.At)) })
+		sort.Slice(calls, func(i, j int) bool { // package slices would take 8 KB of code
+			a, b := calls[i], calls[j]
+			return cmp.Or(cmp.Compare(by[b], by[a]), cmp.Compare(a.At, b.At)) < 0
+		})
 		x.words.Makers[r.Kind] = calls
 	}
 }

@@ -61,6 +61,20 @@ func AlsoHeldBy(t *tree.Trace, obs *observe.Observation, env *environ.Environmen
 	return lines
 }
 
+const forExample = "for example "
+
+// Examples shows by what is in them some of the objects at which a trace spreads, in a line.
+func Examples(t *tree.Trace, obs *observe.Observation, env *environ.Environment) []string {
+	b := t.Spread()
+	if b == nil || env.NoExamples {
+		return nil
+	}
+	if held := obs.AlsoHeld[placeOf(t, b)]; held != nil && held.Examples != "" {
+		return []string{forExample + TypeText(b) + " " + held.Examples}
+	}
+	return nil
+}
+
 // SecondHolder returns the root that holds most of what else holds the objects at which a trace
 // spreads, how many something else holds, and how many there are; nil if those are less than a
 // quarter.
@@ -70,7 +84,7 @@ func SecondHolder(t *tree.Trace, obs *observe.Observation) (holder *tree.Branch,
 		return nil, 0, 0
 	}
 	others := obs.AlsoHeld[placeOf(t, b)]
-	if others == nil || 4*others.Objects < b.Objects {
+	if others == nil || others.Holder == nil || 4*others.Objects < b.Objects {
 		return nil, 0, 0
 	}
 	holder = tree.NewBranch(others.Holder, nil, others.Holder.Root)

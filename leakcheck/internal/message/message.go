@@ -119,7 +119,11 @@ func boundsFailure(e *check.Evaluation, env *environ.Environment) []string {
 			continue
 		}
 		drawn = append(drawn, f.Trace().Last().GrowthKey())
-		lines = append(lines, textfmt.Indent(explain(f, e.Observation, env))...)
+		for _, line := range textfmt.Indent(explain(f, e.Observation, env)) {
+			if !strings.HasPrefix(line, "    "+forExample) || !slices.Contains(lines, line) { // of the same objects
+				lines = append(lines, line)
+			}
+		}
 		if others := Others(f.Trace(), f.Culprits, f.Below); len(others) > 0 {
 			lines = append(lines, "", "    besides:")
 			lines = append(lines, textfmt.Indent(others)...)
@@ -135,6 +139,7 @@ func explain(f *check.Finding, obs *observe.Observation, env *environ.Environmen
 	lines := append(HeldBy(holder, env), UsualCause(t, env)...)
 	lines = append(lines, "")
 	lines = append(lines, Lines(t)...)
+	lines = append(lines, Examples(t, obs, env)...)
 	lines = append(lines, AlsoHeldBy(t, obs, env)...)
 	return append(lines, AllocatedAt(t.Last(), "", env)...)
 }

@@ -16,18 +16,6 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// freedNote says what cutting a branch of a trace would free.
-func freedNote(b *tree.Branch) string {
-	if b.Retained == (tree.Tally{}) {
-		return ", frees nothing"
-	}
-	s := ", frees " + textfmt.ByteCount(b.Retained.Bytes)
-	if b.Shared.Bytes > 0 {
-		s += ", not " + textfmt.ByteCount(b.Shared.Bytes) + " shared"
-	}
-	return s
-}
-
 func TypeText(b *tree.Branch) string {
 	if b.Typ != "" {
 		return textfmt.Abridge(naming.ShortName(b.Typ), MaxNameShown)
@@ -37,99 +25,9 @@ func TypeText(b *tree.Branch) string {
 
 // How much of a trace a message shows.
 const (
-	maxTraceLines = 14 // of one path; the middle of a longer one is left out
-	maxOthers     = 5  // paths beside the trace
-	MaxNameShown  = 120
+	maxOthers    = 5 // paths beside the trace
+	MaxNameShown = 120
 )
-
-const traceHeader = "   objects       bytes"
-
-// suspects returns the indexes of the first and the last branch that a suspect reference leads to.
-// These are the references from the objects that are rightly alive to the first that should not be,
-// since it grows or its use is over. If no reference is suspect, last is 0.
-func suspects(t *tree.Trace) (first, last int) {
-	for i, b := range t.Branches {
-		switch {
-		case b == t.Grows && i > 0:
-			return i, i
-		case b == t.Grows && b.Recursion != "":
-			return 1, 0 // the reference from one of its objects to the next is suspect
-		case b == t.Grows || b.IsOver():
-			return 1, i
-		}
-	}
-	return 1, 0
-}
-
-const (
-	SuspectMark   = "  ~"
-	SuspectLegend = "one of the references marked ~ should have been dropped"
-)
-
-// Under draws a line that hangs on the line above it.
-func Under(depth int, text string) string { return fmt.Sprintf("%*s└─ %s", 3*depth, "", text) }
-
-// beside is Under for a line that another line follows at the same depth.
-func beside(depth int, text string) string { return fmt.Sprintf("%*s├─ %s", 3*depth, "", text) }
-
-// Lines draws the trace, one line an edge, with the figures that each branch has by itself.
-func Lines(t *tree.Trace) []string {
-	lines := []string{traceHeader}
-	depth := 0
-	first, last := suspects(t)
-	marked := last > 0
-	add := func(figures, text string) {
-		if depth > 0 {
-			text = Under(depth-1, text)
-		}
-		lines = append(lines, figures+text)
-		depth++
-	}
-	left := max(0, len(t.Branches)-maxTraceLines) // how many are left out
-	for i, b := range t.Branches {
-		switch {
-		case left > 0 && i == maxTraceLines/2:
-			add(noFigures, "… "+textfmt.CountNoun(int64(left), "edge")+" more")
-		case left == 0 || i < maxTraceLines/2 || i >= maxTraceLines/2+left:
-			mark := ""
-			if t.Freed && (t.Cut == nil || t.Cut == b) {
-				mark = freedNote(b)
-			}
-			if first <= i && i <= last {
-				mark += SuspectMark
-			}
-			add(figures(b), b.Name+Describe(b)+mark)
-			if b.Recursion == "" || b.Objects < 2 || b != t.Grows && b != t.Last() {
-				continue
-			}
-			edge := b.Recursion + "  " + TypeText(b) + ", counted above"
-			if b == t.Grows && i == 0 {
-				edge, marked = edge+SuspectMark, true
-			}
-			if b == t.Last() {
-				lines = append(lines, noFigures+Under(depth-1, edge))
-			} else {
-				lines = append(lines, noFigures+beside(depth-1, edge))
-			}
-		}
-	}
-	if marked {
-		lines = append(lines, SuspectLegend)
-	}
-	return lines
-}
-
-const noFigures = "                        " // as wide as figures
-
-func figures(b *tree.Branch) string {
-	switch {
-	case b.Objects == 0 && b.Bytes == 0:
-		return fmt.Sprintf("%10s  %10s  ", "-", "-")
-	case b.IsEntries():
-		return fmt.Sprintf("%10s  %10s  ", textfmt.Count(b.Objects), "-")
-	}
-	return fmt.Sprintf("%10s  %10s  ", textfmt.Count(b.Objects), textfmt.ByteCount(b.Bytes))
-}
 
 // Describe returns a branch's type, and remarks on its figures.
 func Describe(b *tree.Branch) string {

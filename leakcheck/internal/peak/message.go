@@ -18,6 +18,11 @@ import (
 func (x *experiment) failure() *assertion.Outcome {
 	p := x.found
 	o := &assertion.Outcome{Verdict: verdict.Fail, Failed: true, Eval: p.eval, Snapshots: 1, Notes: x.Logs, Bounds: x.record(p.bytes(), verdict.Fail)}
+	if p.held {
+		if t := p.trace(); t != nil {
+			o.Bounds[0].HeldBy, o.Bounds[0].Chain = heldBy(t.Branches[0], x.Env), message.Chain(t)
+		}
+	}
 	o.Before = x.base.Totals.LiveBytes
 	o.Base.Heap, o.Base.Report = x.Req.Baseline.Heap, x.Req.Baseline.Report
 	if p.eval == nil { // without a snapshot, body is all there is to say

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
@@ -164,9 +165,9 @@ func bound(b verdict.Bound) string {
 		switch {
 		case most == nil:
 		case *most == 0:
-			parts = append(parts, fmt.Sprintf("%d %s%s, none allowed", n, noun, after))
+			parts = append(parts, fmt.Sprintf("%s %s%s, none allowed", textfmt.Count(n), noun, after))
 		default:
-			parts = append(parts, fmt.Sprintf("%d %s%s, at most %d allowed", n, noun, after, *most))
+			parts = append(parts, fmt.Sprintf("%s %s%s, at most %s allowed", textfmt.Count(n), noun, after, textfmt.Count(*most)))
 		}
 	}
 	part(b.Objects, b.MaxObjects, noun, "")

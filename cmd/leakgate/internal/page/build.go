@@ -115,14 +115,29 @@ func (b *Builder) assertion(p *outcome.Package, a *outcome.Assertion) *Assertion
 	out := &Assertion{
 		Package: p.ImportPath, Test: a.Test, Seq: a.Seq, Verdict: string(a.Verdict), Misuse: a.Misuse,
 		Message: a.Message, Cause: a.Cause, Remedy: a.Remedy, Live: a.Totals.LiveBytes, LiveBefore: a.LiveBefore,
-		Objects: a.RetainedObjects, Bytes: a.RetainedBytes, PauseNS: a.PauseNS, ScanNS: a.ScanNS, Bounds: a.Bounds, Golden: a.Golden,
+		Objects: a.RetainedObjects, Bytes: a.RetainedBytes, PauseNS: a.PauseNS, ScanNS: a.ScanNS,
 	}
 	if a.Known {
 		out.Verdict = "known"
 	}
 	out.Place = b.Repository.place(p.Dir, a.File, a.Line)
+	broken := make(map[[2]string]verdict.Bound)
+	for _, b := range a.Bounds {
+		if b.Verdict == verdict.Fail {
+			broken[[2]string{b.Selector, b.Path}] = b
+		} else {
+			out.Bounds = append(out.Bounds, b)
+		}
+	}
+	if a.Golden != nil {
+		for _, b := range a.Golden.Broken {
+			broken[[2]string{b.Selector, b.Path}] = b
+		}
+		out.Golden = &verdict.Golden{File: a.Golden.File, Status: a.Golden.Status, Diff: a.Golden.Diff}
+	}
 	for _, f := range a.Findings {
-		out.Findings = append(out.Findings, Finding{f, b.Repository.place("", f.File, f.Line)})
+		bound := broken[[2]string{f.Selector, f.Path}]
+		out.Findings = append(out.Findings, Finding{f, b.Repository.place("", f.File, f.Line), bound.HeldBy, bound.Chain, bound.AlsoHeldBy, bound.Examples})
 	}
 	switch {
 	case len(a.Artifacts) == 0:

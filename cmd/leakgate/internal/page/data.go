@@ -54,16 +54,21 @@ type Assertion struct {
 	PauseNS    int64           `json:"pause_ns,omitempty"`
 	ScanNS     int64           `json:"scan_ns,omitempty"`
 	Findings   []Finding       `json:"findings,omitempty"`
-	Bounds     []verdict.Bound `json:"bounds,omitempty"`
+	Bounds     []verdict.Bound `json:"bounds,omitempty"` // those that are not broken
 	Golden     *verdict.Golden `json:"golden,omitempty"`
 	Views      []View          `json:"views,omitempty"`
 	Missing    string          `json:"missing,omitempty"` // why there is no tree
 }
 
-// A Finding is a finding of an assertion, with its place in the source.
+// A Finding is a finding of an assertion, with its place in the source, and with its holders as the
+// record has them.
 type Finding struct {
 	outcome.Finding
-	Place *Place `json:"place,omitempty"`
+	Place      *Place         `json:"place,omitempty"`
+	HeldBy     []string       `json:"held_by,omitempty"`
+	Chain      []verdict.Link `json:"chain,omitempty"`
+	AlsoHeldBy []string       `json:"also_held_by,omitempty"`
+	Examples   []string       `json:"examples,omitempty"`
 }
 
 // A View is one of the trees of an assertion.

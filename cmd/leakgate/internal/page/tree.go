@@ -10,6 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -162,7 +163,7 @@ func (n *node) addAll(nodes []*refscan.Node, modules *symbol.Modules) {
 			c.recursion = symbol.FoldPath(from.Recursion)
 		}
 		if from.Ended > 0 {
-			c.ended = fmt.Sprintf("%d of its objects: %s", from.Ended, from.EndedState)
+			c.ended = fmt.Sprintf("%s of its objects: %s", textfmt.Count(from.Ended), from.EndedState)
 		}
 		if r := from.Root; r != nil {
 			c.root = &Root{
@@ -286,7 +287,7 @@ func (n *node) columns(t *texts, units ...string) *Tree {
 			out.Notes = append(out.Notes, note{at, n.ended})
 		}
 		if n.left > 0 {
-			out.Notes = append(out.Notes, note{at, fmt.Sprintf("%d smaller lines below are left out; their figures are in this one's", n.left)})
+			out.Notes = append(out.Notes, note{at, textfmt.CountNoun(n.left, "smaller line") + " below left out; their figures are in this one's"})
 		}
 		if n.root != nil {
 			n.root.Node = at

@@ -62,7 +62,7 @@ func (d *Data) Write(w io.Writer) error {
 	b.WriteString("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"referrer\" content=\"no-referrer\">\n")
 	b.WriteString("<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n")
 	b.WriteString("<title>" + html.EscapeString(d.Title) + "</title>\n<style>" + style + "</style>\n")
-	b.WriteString(`<style id="dark" media="(prefers-color-scheme: dark)">` + darkStyle + "</style>\n</head>\n<body>\n")
+	b.WriteString(`<style id="dark" media="screen and (prefers-color-scheme: dark)">` + darkStyle + "</style>\n</head>\n<body>\n")
 	b.WriteString("<noscript>" + html.EscapeString(d.plain()) + "</noscript>\n<div id=\"page\"></div>\n")
 	b.WriteString(`<script type="application/octet-stream" id="data">` + base64.StdEncoding.EncodeToString(packed.Bytes()) + "</script>\n")
 	b.WriteString("<script>" + code + "</script>\n</body>\n</html>\n")

@@ -20,7 +20,10 @@ import (
 // container: code that takes an object out of the container need not care about these roots.
 //
 // part is the part of the tree that the nodes belong to; nil: they are nodes of the whole tree.
-func Elsewhere(h *typedheap.Heap, program root.Program, part *attribute.Part, is func(*attribute.Node) bool, found func(n *attribute.Node, bytes int64)) {
+// each receives the objects before any is found.
+func Elsewhere(
+	h *typedheap.Heap, program root.Program, part *attribute.Part, is func(*attribute.Node) bool, each func(obj uint32), found func(n *attribute.Node, bytes int64),
+) {
 	_, r := run(h, program, nil, part)
 	defer r.Release()
 	const isMeant, isContainer = 1, 2
@@ -56,6 +59,7 @@ func Elsewhere(h *typedheap.Heap, program root.Program, part *attribute.Part, is
 			watch.Cut = append(watch.Cut, obj)
 		case mark&isMeant != 0:
 			meant.Add(obj)
+			each(obj)
 		}
 	}
 	watch.Charge = attribute.Charged(func(n *attribute.Node, obj uint32, bytes int64) {

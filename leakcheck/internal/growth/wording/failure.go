@@ -91,11 +91,9 @@ func (w *Wording) explainLeak(l *finding.Leak) []string {
 		lines = append(lines, missedTypes(w.Last().Eval.Report)...)
 	}
 	t := trace(l)
-	if l.Goroutines == nil && l.Measure == history.InObjects && !head.IsEntries() {
-		t.Grows = head
-	}
 	lines = append(lines, "", fmt.Sprintf("added by %s:", textfmt.CountNoun(w.Last().Calls-w.First().Calls, "call")))
 	lines = append(lines, message.Lines(t)...)
+	lines = append(lines, message.Examples(t, w.Last().Eval.Observation, w.Env)...)
 	lines = append(lines, message.AlsoHeldBy(t, w.Last().Eval.Observation, w.Env)...)
 	lines = append(lines, w.allocatedAt(t, head)...)
 	if others := message.Others(t, l.Heads, true); len(others) > 0 {
@@ -180,7 +178,11 @@ func trace(l *finding.Leak) *tree.Trace {
 	if l.Measure == history.InObjects {
 		weight = tree.ObjectsOf
 	}
-	return tree.TraceTo(l.Heads[0], true, weight)
+	t := tree.TraceTo(l.Heads[0], true, weight)
+	if l.Goroutines == nil && l.Measure == history.InObjects && !l.Heads[0].IsEntries() {
+		t.Grows = l.Heads[0]
+	}
+	return t
 }
 
 // Places returns the branches for which the message about the growth lists other holders.

@@ -22,7 +22,10 @@ import (
 func (w *Wording) Records(g *finding.Growth, a *assertion.Assertion) []verdict.Bound {
 	var bs []verdict.Bound
 	for i, f := range findings(g) {
-		b, l := a.BoundRecord(&f, verdict.Fail), g.Leaks[i]
+		b, l := a.BoundRecord(&f, verdict.Fail, w.Last().Eval.Observation), g.Leaks[i]
+		if len(l.Heads) > 0 {
+			b.HeldBy, b.Chain = append(w.growthHeldBy(l.Heads[0], l), w.usualCause(l)...), message.Chain(trace(l))
+		}
 		b.Growth, b.Holder = leakRate(l), w.holderOf(l)
 		switch {
 		case len(l.Resources) == 0 || l.IsResource():

@@ -57,12 +57,13 @@ class App {
 		const page = document.getElementById('page');
 		this.index = h('div', {class: 'index-list', role: 'list'});
 		this.main = h('main', {id: 'main', tabIndex: -1});
-		this.indexBox = h('details', {class: 'index', open: innerWidth >= 900}, h('summary', {}, 'Assertions, the worst first'),
+		this.indexBox = h('details', {class: 'index', open: innerWidth >= 900}, h('summary', {}, 'Assertions, worst first'),
 			data.assertions.length > 8 ? h('input', {type: 'search', 'aria-label': 'Filter assertions', placeholder: 'filter', oninput: e => this.fillIndex(e.target.value)}) : null, this.index);
 		page.append(...[
 			h('a', {class: 'skip', href: '#main', onclick: e => { e.preventDefault(); this.main.focus(); }}, 'Skip to the assertion'),
 			this.header(), this.troubles(),
-			h('div', {class: 'columns'}, h('nav', {'aria-label': 'Assertions'}, this.indexBox), this.main),
+			h('div', {class: 'columns' + (data.assertions.length > 1 ? '' : ' alone')}, h('nav', {'aria-label': 'Assertions', hidden: data.assertions.length < 2}, this.indexBox), this.main),
+			h('footer', {}, h('code', {}, bdi((data.command || []).join(' '), '', true)), ' ', [data.go_version, data.elapsed_seconds ? data.elapsed_seconds.toFixed(1) + ' s' : '', data.base ? 'against ' + data.base : ''].filter(Boolean).map(visible).join(' · ')),
 			helpDialog(), h('div', {id: 'toast', 'aria-hidden': 'true'}), h('div', {id: 'said', class: 'offscreen', role: 'status', 'aria-live': 'polite'})].filter(Boolean));
 		const wide = matchMedia('(min-width: 900px)');
 		wide.addEventListener('change', () => { this.indexBox.open = wide.matches; });
@@ -79,7 +80,6 @@ class App {
 		return h('header', {},
 			h('div', {class: 'brand'}, 'leakgate'),
 			h('div', {class: 'outcome ' + (data.outcome || 'none')}, h('strong', {}, outcomes[data.outcome] || bdi(data.title)), parts.length ? h('span', {class: 'parts'}, parts.join(', ')) : null),
-			h('div', {class: 'run'}, h('code', {}, bdi((data.command || []).join(' '))), h('span', {}, [data.go_version, data.elapsed_seconds ? data.elapsed_seconds.toFixed(1) + ' s' : '', data.base ? 'against ' + data.base : ''].filter(Boolean).map(visible).join(' · '))),
 			h('div', {class: 'tools'},
 				data.pprof ? h('a', {href: data.pprof, class: 'button'}, 'pprof') : null,
 				h('button', {type: 'button', id: 'theme', title: 'dark or light (t)', 'aria-label': 'Dark or light', onclick: () => this.theme()}, '◐'),
@@ -99,8 +99,7 @@ class App {
 			if (filter && !(a.package + '.' + name).toLowerCase().includes(filter)) return null;
 			return h('div', {role: 'listitem'}, h('button', {type: 'button', class: 'entry', 'aria-current': n === this.assertion ? 'true' : null, onclick: () => { this.show(n, 0); if (innerWidth < 900) this.indexBox.open = false; }},
 				verdicts[a.verdict] ? h('span', {class: 'dot ' + a.verdict, 'aria-hidden': 'true'}, verdicts[a.verdict].mark) : null,
-				h('span', {class: 'entry-name'}, h('span', {class: 'offscreen'}, (verdicts[a.verdict] || {word: ''}).word + ' '), bdi(name), h('span', {class: 'entry-package'}, bdi(a.package))),
-				h('span', {class: 'entry-size'}, a.bytes ? bytesText(a.bytes) : '')));
+				h('span', {class: 'entry-name'}, h('span', {class: 'offscreen'}, (verdicts[a.verdict] || {word: ''}).word + ' '), bdi(name, '', true), h('span', {class: 'entry-package'}, bdi(a.package), a.bytes ? ' · ' + bytesText(a.bytes).replace(' ', '\u00a0') : ''))));
 		}).filter(Boolean));
 	}
 
@@ -137,7 +136,10 @@ class App {
 		for (const e of this.index.querySelectorAll('.entry')) e.removeAttribute('aria-current');
 		const entry = this.index.children[n];
 		if (entry && this.index.children.length === data.assertions.length) entry.firstChild.setAttribute('aria-current', 'true');
-		if (!same) this.main.replaceChildren(this.about(a));
+		if (!same) {
+			this.main.replaceChildren(this.about(a));
+			this.main.className = (a.findings || []).length && views.length ? 'beside' : '';
+		}
 		if (this.treePart) this.treePart.remove();
 		this.treePart = views.length ? this.treeSection(a, views) : h('p', {class: 'empty'}, bdi(a.missing || ''));
 		this.main.append(this.treePart);
@@ -150,15 +152,16 @@ class App {
 		if (a.bytes) facts.push(bytesText(a.bytes) + ' retained in ' + plural(a.objects, 'object'));
 		if (a.live) facts.push(bytesText(a.live) + ' alive' + (a.live_before ? ', ' + bytesText(a.live_before) + ' before' : ''));
 		if (a.pause_ns) facts.push('stopped for ' + (a.pause_ns / 1e6).toFixed(1) + ' ms');
-		const show = f => f.path && (a.views || []).some(v => v.kind === 'retained') ? () => this.goTo(f.path) : null;
+		const findings = a.findings || [], bounds = a.bounds || [], show = (a.views || []).some(v => v.kind === 'retained') ? path => this.goTo(path) : null;
 		return h('section', {class: 'about', 'aria-label': 'What the assertion found'},
-			h('h1', {}, badge(a.verdict, a.misuse), ' ', bdi(a.test), a.seq > 1 ? ' #' + a.seq : ''),
-			h('p', {class: 'facts'}, bdi(a.package), a.place ? [' · ', placeLink(a.place)] : '', facts.length ? ' · ' + facts.join(' · ') : ''),
+			h('h1', {}, badge(a.verdict, a.misuse), ' ', bdi(a.test, '', true), a.seq > 1 ? ' #' + a.seq : ''),
+			h('p', {class: 'facts'}, bdi(a.package), a.place ? [' · ', placeLink(a.place)] : ''),
 			a.cause ? h('p', {class: 'cause'}, h('strong', {}, 'Could not tell: '), bdi(a.cause), a.remedy ? h('span', {}, ' – ', bdi(a.remedy)) : null) : null,
-			h('div', {class: 'findings'}, ...(a.findings || []).map(f => findingCard(f, show(f)))),
+			...findingCards(findings, show),
 			a.golden && a.golden.diff ? h('details', {}, h('summary', {}, 'Golden file ', bdi(a.golden.file), ': ' + a.golden.status), h('pre', {class: 'message', tabIndex: 0, 'aria-label': 'golden file'}, visible(a.golden.diff))) : null,
-			(a.bounds || []).length ? h('details', {}, h('summary', {}, plural(a.bounds.length, 'bound')), h('ul', {class: 'bounds'}, ...a.bounds.map(b => h('li', {}, badge(b.verdict), ' ', h('bdi', {class: 'mono'}, visible(b.selector)), ' ', b.growth ? bdi(b.growth) : plural(b.objects, 'object') + ', ' + bytesText(b.bytes), b.beyond ? bdi('; also leads to ' + b.beyond) : null)))) : null,
-			a.message ? h('details', {open: a.verdict !== 'pass'}, h('summary', {}, 'Message of the test'), h('pre', {class: 'message', tabIndex: 0, 'aria-label': 'message'}, visible(a.message)), sourceOf(a.place)) : null,
+			bounds.length ? h('details', {}, h('summary', {}, plural(bounds.length, 'bound'), findings.length ? ' that held' : ''), h('ul', {class: 'bounds'}, ...bounds.map(b => h('li', {}, badge(b.verdict), ' ', bdi(b.selector, 'mono'), ' ', b.growth ? bdi(b.growth) : plural(b.objects, 'object') + ', ' + bytesText(b.bytes), b.beyond ? bdi('; also leads to ' + b.beyond) : null)))) : null,
+			a.message ? h('details', {open: a.verdict !== 'pass' && !findings.some(f => f.chain)}, h('summary', {}, 'Message of the test'), h('pre', {class: 'message', tabIndex: 0, 'aria-label': 'message'}, visible(a.message)), sourceOf(a.place)) : null,
+			facts.length ? h('p', {class: 'facts'}, facts.join(' · ')) : null,
 			a.missing && (a.views || []).length ? h('p', {class: 'problem'}, bdi(a.missing)) : null);
 	}
 
@@ -202,7 +205,7 @@ class App {
 					...list.map(([p, n]) => h('option', {value: p || '-'}, visible(p || '(none)') + '  ' + bytesText(n))))) : null,
 				packages.size > 1 ? h('label', {class: 'check'}, h('input', {type: 'checkbox', id: 'fold', checked: this.fold, onchange: e => { this.fold = e.target.checked; this.build(); }}), 'fold runtime and standard library') : null,
 				this.againstSelect ? h('label', {}, 'compare with ', this.againstSelect) : null, this.modes, this.tableTools),
-			this.legendBox, h('div', {class: 'tree-columns'}, this.holder, this.detail),
+			this.legendBox, this.holder, this.detail,
 			h('p', {class: 'left-out', id: 'left-out'}));
 	}
 
@@ -360,7 +363,7 @@ class App {
 	// wear puts on a theme, whatever the system prefers.
 	wear(theme) {
 		document.documentElement.dataset.theme = theme;
-		document.getElementById('dark').media = theme === 'dark' ? 'all' : 'not all';
+		document.getElementById('dark').media = theme === 'dark' ? 'screen' : 'not all';
 	}
 
 	key(e) {

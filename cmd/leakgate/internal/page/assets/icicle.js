@@ -1,7 +1,7 @@
 // The icicle: each node as wide as its size, those below it underneath, on a canvas. What is narrower than a pixel is not visited, so
 // the work follows the width of the screen, not the size of the tree.
 
-const rowHeight = 24, smallest = 1.5, most = 200;
+const smallest = 1.5, most = 200;
 
 class Icicle {
 	constructor(state) {
@@ -56,15 +56,17 @@ class Icicle {
 		const width = this.element.clientWidth;
 		if (width === 0 || !this.state.tree) return;
 		const started = performance.now();
-		const rows = this.layout(width), ratio = devicePixelRatio || 1, height = Math.max(rows, 3) * rowHeight;
-		const {canvas} = this;
+		const rows = Math.max(this.layout(width), 3), ratio = devicePixelRatio || 1;
+		// Rows are higher where the screen has room for that, and do not change when something is enlarged.
+		if (!this.state.zoom || !this.rowHeight) this.rowHeight = Math.max(24, Math.min(40, Math.floor(innerHeight * 0.4 / rows)));
+		const {canvas, rowHeight} = this, height = rows * rowHeight;
 		canvas.width = width * ratio;
 		canvas.height = height * ratio;
 		canvas.style.width = width + 'px';
 		canvas.style.height = height + 'px';
 		const g = canvas.getContext('2d'), {tree, measure, mode, suspects, matches, selected} = this.state, c = colors();
 		g.scale(ratio, ratio);
-		g.font = '12px ' + c.font;
+		g.font = (rowHeight > 30 ? 13 : 12) + 'px ' + c.font;
 		g.textBaseline = 'middle';
 		g.direction = 'ltr';
 		if (!this.boxes.length) {
@@ -137,7 +139,7 @@ class Icicle {
 	}
 
 	at(e) {
-		const r = this.canvas.getBoundingClientRect(), x = e.clientX - r.left, row = Math.floor((e.clientY - r.top) / rowHeight);
+		const r = this.canvas.getBoundingClientRect(), x = e.clientX - r.left, row = Math.floor((e.clientY - r.top) / this.rowHeight);
 		const b = this.boxes.find(b => b.row === row && x >= b.x && x < b.x + b.w);
 		return b ? b.i : -1;
 	}

@@ -20,17 +20,17 @@ class Table {
 	columns() {
 		const {tree, measure, mode} = this.state, bytes = tree.units.includes('bytes'), objects = tree.units.includes('objects'), out = [];
 		if (mode === 'difference') {
-			if (bytes) out.push({id: 'bytes', title: 'bytes', text: i => bytesText(tree.bytes[i])}, {id: 'bytes', key: 'dbytes', title: 'change', text: i => signed(bytesText(tree.change(i, 'bytes')), tree.change(i, 'bytes')), change: true, extra: false});
-			if (objects) out.push({id: 'objects', title: 'objects', text: i => countText(tree.objects[i]), extra: bytes}, {id: 'objects', key: 'dobjects', title: 'change', text: i => signed(countText(tree.change(i, 'objects')), tree.change(i, 'objects')), change: true, extra: bytes});
+			if (bytes) out.push({id: 'bytes', title: 'total bytes', text: i => bytesText(tree.bytes[i])}, {id: 'bytes', key: 'dbytes', title: 'change', text: i => signed(bytesText(tree.change(i, 'bytes')), tree.change(i, 'bytes')), change: true, extra: false});
+			if (objects) out.push({id: 'objects', title: 'total objects', text: i => countText(tree.objects[i]), extra: bytes}, {id: 'objects', key: 'dobjects', title: 'change', text: i => signed(countText(tree.change(i, 'objects')), tree.change(i, 'objects')), change: true, extra: bytes});
 			return out;
 		}
 		const column = m => mode === 'before' ? tree.before[m] : tree[m];
-		if (bytes) out.push({id: 'bytes', title: 'bytes', text: i => bytesText(column('bytes')[i])});
-		if (bytes && mode !== 'before') out.push({id: '', title: 'own', text: i => tree.ownBytes[i] ? bytesText(tree.ownBytes[i]) : '–', extra: true});
-		if (objects) out.push({id: 'objects', title: 'objects', text: i => countText(column('objects')[i]), extra: bytes});
+		if (bytes) out.push({id: 'bytes', title: 'total bytes', text: i => bytesText(column('bytes')[i])});
+		if (bytes && mode !== 'before') out.push({id: '', title: 'own bytes', text: i => tree.ownBytes[i] ? bytesText(tree.ownBytes[i]) : '–', extra: true});
+		if (objects) out.push({id: 'objects', title: 'total objects', text: i => countText(column('objects')[i]), extra: bytes});
 		if (tree.hasFreed && mode !== 'before') out.push({id: 'freed', title: 'frees', text: i => i === 0 || tree.folded.has(i) || tree.native(i) ? '–' : (tree.merged.has(i) ? '≥ ' : '') + bytesText(tree.freed[i])});
 		const whole = tree.size(0, measure, mode);
-		out.push({id: '', title: '%', text: i => whole > 0 ? (tree.size(i, measure, mode) / whole * 100).toFixed(1) : '–', extra: true});
+		out.push({id: '', title: '% of total', text: i => whole > 0 ? (tree.size(i, measure, mode) / whole * 100).toFixed(1) : '–', extra: true});
 		return out;
 	}
 

@@ -8,6 +8,14 @@ function visible(text) {
 	return text.replace(unseen, c => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
 }
 
+// breakable lets a line end after a dot, a slash or a comma, and at a bracket, and nowhere within a name; in names of tests, which are
+// long, between words.
+function breakable(text, words) {
+	return visible(text).split(words ? /(?<=[/_])|(?<=[a-z])(?=[A-Z])/ : /(?<=[./,\]])(?=[^./,\]\d])|(?<=[^[])(?=\[)/).flatMap((part, n) => n ? [h('wbr'), part] : [part]);
+}
+
+function bdi(text, cls, words) { return h('bdi', {class: cls}, breakable(text, words)); }
+
 // h makes an element. Properties that begin with "on" are listeners; "class" and names with a dash are attributes.
 function h(tag, props, ...children) {
 	const e = document.createElement(tag);
@@ -24,15 +32,15 @@ function h(tag, props, ...children) {
 function bytesText(n) {
 	const sign = n < 0 ? '−' : '';
 	n = Math.abs(n);
-	if (n < 1024) return sign + Math.round(n) + ' B';
+	if (n < 1024) return sign + countText(Math.round(n)) + ' B';
 	for (const unit of ['KiB', 'MiB', 'GiB']) {
 		n /= 1024;
-		if (n < 1024) return sign + n.toFixed(1) + ' ' + unit;
+		if (n < 1000) return sign + tenths.format(n) + ' ' + unit;
 	}
-	return sign + (n / 1024).toFixed(1) + ' TiB';
+	return sign + tenths.format(n / 1024) + ' TiB';
 }
 
-const digits = new Intl.NumberFormat('en-US');
+const digits = new Intl.NumberFormat('en-US'), tenths = new Intl.NumberFormat('en-US', {minimumFractionDigits: 1, maximumFractionDigits: 1});
 
 function countText(n) {
 	return (n < 0 ? '−' : '') + digits.format(Math.abs(n));

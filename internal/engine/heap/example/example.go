@@ -1,0 +1,145 @@
+// Package example shows what is in an object, so that people recognise it: strings and numbers in a
+// struct, keys of a map.
+package example
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
+	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
+)
+
+// Longest is how many characters an example has at most, without braces.
+const Longest = 40
+
+// longestString bounds the strings that are shown. Most keys and tokens are longer.
+const longestString = 30
+
+// secrets are parts of names of fields and variables whose strings are not shown.
+const secrets = "auth bearer cert cookie cred dsn hash key nonce otp pass pwd private salt secret session sign token"
+
+// Of returns what identifies an object that lies at a path: `{User: "u17", ID: 3}`, or "" if
+// nothing does. Strings are shown if they are short and printable, and if neither their field nor,
+// without a field, the path has the name of a secret. What does not fit is left out as a whole: a
+// log that hides secrets does not know half of one. Of an object that is itself the memory of a
+// string nothing is shown: only references know its length, and behind it is what is left of other
+// objects.
+//
+//go:norace
+func Of(h *typedheap.Heap, names *debuginfo.Index, obj uint32, path string) string {
+	ty, s := h.Typings.Of(obj), h.Model.SpanOf(obj)
+	if ty.Type == 0 || ty.Offset != 0 || s.Tiny {
+		return ""
+	}
+	t := h.Types.At(ty.Type)
+	mem, addr := heaptype.Payload(s, obj)
+	r := reader{h: h, path: path}
+	switch ty.Layout {
+	case heaptype.LayoutValue, heaptype.LayoutBoxed, heaptype.LayoutMap, heaptype.LayoutClosure:
+		w := heaptype.Walker{Types: h.Types, Emit: func(e heaptype.Edge) {
+			if e.Layout != heaptype.LayoutString || e.Ref >= heaptype.RefEntry {
+				return
+			}
+			label := heaptype.LabelOf(t, ty.Layout, e.Ref)
+			if ty.Layout == heaptype.LayoutMap {
+				if label != "$mapkey" {
+					return
+				}
+				label = ""
+			}
+			r.text(label, e.To, e.Size)
+		}}
+		w.Object(t, ty.Layout, mem, addr)
+	default:
+		return ""
+	}
+	if ty.Layout == heaptype.LayoutValue || ty.Layout == heaptype.LayoutBoxed {
+		if mem == nil && h.Model.Mem.Try(addr, t.Size) { // without pointers
+			mem = h.Model.Mem.Bytes(addr, t.Size)
+		}
+		r.numbers(names, t.Origin, mem)
+	}
+	if len(r.parts) == 0 {
+		return ""
+	}
+	return "{" + strings.Join(r.parts, ", ") + "}"
+}
+
+// A reader collects the parts of an example.
+type reader struct {
+	h      *typedheap.Heap
+	path   string
+	parts  []string
+	length int
+}
+
+// add adds a part, if there is room for it.
+func (r *reader) add(label, value string) {
+	if label != "" {
+		value = label + ": " + value
+	}
+	if n := r.length + utf8.RuneCountInString(value); n <= Longest {
+		r.parts, r.length = append(r.parts, value), n+len(", ")
+	}
+}
+
+// text adds a string of n bytes.
+//
+//go:norace
+func (r *reader) text(label string, addr, n uint64) {
+	const most = 4 * longestString // bytes
+	if r.length >= Longest || n == 0 || n > most || isSecret(label, r.path) || !r.h.Model.Mem.Try(addr, n) {
+		return
+	}
+	text := string(r.h.Model.Mem.Bytes(addr, n))
+	isAddress := strings.Contains(text, "@") && strings.Contains(text, ":") // of a server, with a password
+	if utf8.RuneCountInString(text) > longestString || isAddress || strings.ContainsFunc(text, isHidden) {
+		return
+	}
+	r.add(label, `"`+text+`"`)
+}
+
+// numbers adds the integers of a struct that are not 0.
+//
+//go:norace
+func (r *reader) numbers(names *debuginfo.Index, id debuginfo.TypeID, mem []byte) {
+	t := names.Type(id)
+	if t.Kind != reflect.Struct {
+		return
+	}
+	for _, f := range t.Fields {
+		ft, off := names.Type(f.Type), uint64(f.Offset)
+		unused := 64 - 8*uint(ft.Size)
+		n := heaptype.Word(mem, off&^7) >> (8 * (off & 7)) << unused // aligned: it lies in one word
+		switch {
+		case n == 0 || isSecret(f.Name, ""):
+		case ft.Kind >= reflect.Int && ft.Kind <= reflect.Int64:
+			r.add(f.Name, strconv.FormatInt(int64(n)>>unused, 10))
+		case ft.Kind >= reflect.Uint && ft.Kind <= reflect.Uint64:
+			r.add(f.Name, strconv.FormatUint(n>>unused, 10))
+		}
+	}
+}
+
+// isSecret reports whether a field, or else the variable that a path leads from, may hold a secret.
+func isSecret(field, path string) bool {
+	name := field
+	if name == "" {
+		name = strings.ReplaceAll(path[strings.LastIndexByte(path, '/')+1:], "[$key]", "")
+	}
+	name = strings.ToLower(name)
+	for _, s := range strings.Fields(secrets) {
+		if strings.Contains(name, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// isHidden reports whether a character is not printed as it is; utf8.RuneError stands for bytes
+// that are no text.
+func isHidden(c rune) bool { return c == '"' || c == utf8.RuneError || !strconv.IsPrint(c) }
