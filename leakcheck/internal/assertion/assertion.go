@@ -2,7 +2,6 @@
 package assertion
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,13 +16,11 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/internal/realtime"
-	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/artifact"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
-	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/refscan"
@@ -86,10 +83,6 @@ type Assertion struct {
 	At   environ.Site
 	file string // name of the golden file, "" if the request has bounds
 	Time environ.Budget
-
-	// the comparison of the golden file with the last snapshot that could be judged; nil: the
-	// request has bounds
-	compared *check.Comparison
 
 	readsOnly bool // the golden file is not written
 
@@ -181,116 +174,8 @@ func (a *Assertion) problems(checks []check.Check) []string {
 	return problems
 }
 
-// Judge takes snapshots until the assertion holds in one, at most one more than RetryWaits has
-// waits. If the bounds can be proved without a scan, it takes none, or does not scan it.
-func (a *Assertion) Judge() *Outcome {
-	if problems := a.problems(a.checks(nil)); len(problems) > 0 {
-		return Misuse("%s", strings.Join(problems, "\n    "))
-	}
-	if b := a.Req.Baseline; b != nil && b.Unknown != nil {
-		return a.Unknown(fmt.Errorf("there is no baseline: %w", b.Unknown))
-	}
-	o := &Outcome{}
-	if !a.Req.Bounded() {
-		c, err := check.OpenGolden(a.Env, a.file)
-		if err != nil {
-			return a.WithoutGolden(err)
-		}
-		if a.readsOnly {
-			c.Write = false
-		} else if a.T == nil && a.Env.Partial || a.afterBenchmarks() {
-			// some tests did not run, so that less is retained than the file allows, or more ran
-			c.Write = false
-			if c.File == nil && (a.Env.Partial || !a.Env.Ci) {
-				return &Outcome{Verdict: verdict.Pass, Golden: c, Notes: []string{"there is no " + c.Shown + " yet; run all tests to make it, without benchmarks"}}
-			}
-		}
-		if o.Golden = c; !c.Ok() && c.File == nil {
-			return a.MissingGolden(c)
-		}
-	}
-	first := ""
-	var before *check.Comparison
-	if a.Req.Baseline != nil {
-		b := a.Req.Baseline
-		o.Base, o.Before = observe.Artifacts{Heap: b.Heap, Report: b.Report}, b.Live
-	}
-	if proved, err := a.proved(); err != nil {
-		return a.Unknown(err)
-	} else if proved != nil {
-		proved.Base, proved.Before = o.Base, o.Before
-		return proved
-	}
-	checks := a.checks(o.Golden)
-	var all observe.Needs
-	for _, c := range checks {
-		all = all.And(c.Needs())
-	}
-	if err := a.recall(all); err != nil {
-		return a.Unknown(err)
-	}
-	native := all.Native
-	artifacts := false // there is time for the next snapshot to have all artifacts
-	for {
-		start := a.Now()
-		// a failure takes more than one snapshot, so the later ones collect garbage and take the
-		// profile
-		all.Collect = o.Snapshots > 0
-		all.Profile = a.Env.KeepsFiles() && (a.Env.Every || o.Snapshots > 0)
-		all.Native = native || nativeheap.Supported && all.Profile && (a.Env.Every || artifacts)
-		e, err := a.observe(all, checks)
-		o.Snapshots++
-		last := o.Snapshots > len(RetryWaits)
-		switch {
-		case err != nil && (last || !IsAudit(err)):
-			unknown := a.Unknown(err)
-			unknown.Eval, unknown.Golden = e, o.Golden
-			return unknown
-		case err == nil:
-			o.Eval = e
-			if e.Ok() && (!a.compared.Writing() || a.compared.Same(before)) || last || len(e.Problems()) > 0 {
-				return a.conclude(o, first)
-			}
-			_, _, broken := e.Broken()
-			first = cmp.Or(first, broken)
-			all.AlsoHeldBy, all.ByDistance = message.Places(e), o.Golden != nil && a.Req.Baseline == nil
-			before = a.compared
-		}
-		wait := RetryWaits[o.Snapshots-1]
-		took := a.Now().Sub(start)
-		if !a.Time.Allows(wait + took + took/2) {
-			return a.outOfTime(o, e, first, err)
-		}
-		if !a.Time.Allows(wait + (2+2*time.Duration(len(all.AlsoHeldBy)))*took) {
-			all.AlsoHeldBy, all.ByDistance = nil, false
-		}
-		artifacts = o.Snapshots == len(RetryWaits) && a.Time.Allows(wait+4*took)
-		var pending PendingTimers
-		if err == nil && o.Snapshots == len(RetryWaits) {
-			pending = pendingTimers(e)
-		}
-		a.Pause(wait, pending, took+took/2)
-	}
-}
-
-// outOfTime is the outcome where another snapshot is needed, but there is no time for it.
-func (a *Assertion) outOfTime(o *Outcome, e *check.Evaluation, first string, err error) *Outcome {
-	seen := "the assertion holds, but what is to be written to the golden file was seen once only"
-	if err != nil {
-		seen = "the last snapshot is not good enough to judge by"
-	} else if !e.Ok() {
-		_, _, broken := e.Broken()
-		seen = fmt.Sprintf("in %s the assertion does not hold, which may be what is just about to end: %s",
-			textfmt.CountNoun(int64(o.Snapshots), "snapshot"), cmp.Or(broken, first))
-	}
-	unknown := a.Unknown(a.Time.Spent(seen, err))
-	unknown.Eval, unknown.Golden = e, o.Golden
-	return unknown
-}
-
 // observe takes one snapshot and evaluates it. If the audit fails, it returns the evaluation, for
-// the record, beside the error. It returns nil and no error if the snapshot was not scanned,
-// because the types that were asked for are within their bounds.
+// the record, beside the error.
 func (a *Assertion) observe(n observe.Needs, checks []check.Check) (*check.Evaluation, error) {
 	obs, err := a.ObserveInTime(n)
 	if err != nil {
@@ -313,11 +198,6 @@ func (a *Assertion) observe(n observe.Needs, checks []check.Check) (*check.Evalu
 	}
 	if err != nil {
 		return e, &AuditError{err}
-	}
-	for _, c := range checks {
-		if g, ok := c.(*check.GoldenCheck); ok {
-			a.compared = g.Compared
-		}
 	}
 	return e, nil
 }
@@ -353,7 +233,7 @@ func IsAudit(err error) bool {
 // for.
 func (a *Assertion) conclude(o *Outcome, first string) *Outcome {
 	e := o.Eval
-	o.Golden = a.compared
+	o.Golden = e.Golden
 	o.Notes = append(o.Notes, e.Notes()...)
 	o.Verdict = verdict.Pass
 	if problems := e.Problems(); len(problems) > 0 {

@@ -34,14 +34,14 @@ func (a *Assertion) evidence() *evidence {
 	return e
 }
 
-// proved returns the outcome of a pass that needs no scan, with its figures, or nil if only a scan
-// can tell. It does not collect garbage first, unless there is too much of it: what a variable
+// prove makes o a pass that needs no scan, with its figures, and returns true; or it returns false if
+// only a scan can tell. It does not collect garbage first, unless there is too much of it: what a variable
 // reaches does not depend on the collector, except for what a sync.Pool gives up. A later assertion
 // sees the objects that finalizers, and goroutines that are about to run, store there.
-func (a *Assertion) proved() (*Outcome, error) {
+func (a *Assertion) prove(o *Outcome) (within bool, err error) {
 	e := a.evidence()
 	if e == nil {
-		return nil, nil
+		return false, nil
 	}
 	ctx, cancel := a.Time.Context()
 	defer cancel()
@@ -51,9 +51,9 @@ func (a *Assertion) proved() (*Outcome, error) {
 		err = a.Time.Spent("the program's debug information could not be had so soon", err)
 	}
 	if err != nil || !within {
-		return nil, err
+		return false, err
 	}
-	o := &Outcome{Verdict: verdict.Pass, Method: verdict.ByReach, Notes: a.Logs, Bounds: make([]verdict.Bound, len(e.counts))}
+	o.Verdict, o.Method, o.Notes, o.Bounds = verdict.Pass, verdict.ByReach, a.Logs, make([]verdict.Bound, len(e.counts))
 	if len(e.claims.Types) > 0 {
 		o.Method = verdict.ByTypes
 	}
@@ -63,7 +63,7 @@ func (a *Assertion) proved() (*Outcome, error) {
 			Objects: e.counts[i].Objects, Bytes: e.counts[i].Bytes,
 		}
 	}
-	return o, nil
+	return true, nil
 }
 
 // note logs that an assertion held, but not in its first snapshot. first is what broke there, "" if

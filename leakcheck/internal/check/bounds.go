@@ -72,7 +72,7 @@ func (c *boundsCheck) Needs() observe.Needs {
 	return n
 }
 
-func (c *boundsCheck) Evaluate(s *Seen) []Finding {
+func (c *boundsCheck) Evaluate(s *Seen) ([]Finding, *Comparison) {
 	var all []Finding
 	for i, b := range c.req.Bounds {
 		if problem := NothingMeant(b.String(), &b.Selector, c.scope, s); problem != "" {
@@ -81,7 +81,7 @@ func (c *boundsCheck) Evaluate(s *Seen) []Finding {
 		}
 		all = append(all, c.judge(b, &c.cuts[i], c.held[i], s))
 	}
-	return all
+	return all, nil
 }
 
 // judge compares one bound with a snapshot.

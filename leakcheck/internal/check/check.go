@@ -19,15 +19,16 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A GoldenCheck judges a part of the options of an assertion.
+// A Check judges a part of the options of an assertion.
 type Check interface {
 	// Problems returns what makes no sense in the request, before any snapshot is taken.
 	Problems(*request.Request) []string
 	// Needs returns what the check reads from a snapshot. It is called once, before the first
 	// snapshot.
 	Needs() observe.Needs
-	// Evaluate judges one snapshot.
-	Evaluate(*Seen) []Finding
+	// Evaluate judges one snapshot, and returns its comparison with a golden file if the check is of
+	// one.
+	Evaluate(*Seen) ([]Finding, *Comparison)
 }
 
 // Seen is one observation with the parts of the heap that count for a request.
@@ -84,6 +85,7 @@ type Finding struct {
 type Evaluation struct {
 	*Seen
 	Findings []Finding
+	Golden   *Comparison // with the golden file; nil: the request has bounds
 }
 
 // Evaluate selects the parts of an observation that count for a request, and runs the checks on
@@ -91,7 +93,11 @@ type Evaluation struct {
 func Evaluate(obs *observe.Observation, r *request.Request, s tree.Scope, checks []Check) *Evaluation {
 	e := &Evaluation{Seen: narrow(obs, r, s)}
 	for _, c := range checks {
-		e.Findings = append(e.Findings, c.Evaluate(e.Seen)...)
+		found, compared := c.Evaluate(e.Seen)
+		e.Findings = append(e.Findings, found...)
+		if compared != nil {
+			e.Golden = compared
+		}
 	}
 	return e
 }
@@ -214,7 +220,7 @@ func (c ScopeCheck) Needs() observe.Needs {
 	return observe.Needs{Heap: true, Stacks: c.Goroutines && len(c.Req.Ignores) > 0}
 }
 
-func (c ScopeCheck) Evaluate(s *Seen) []Finding {
+func (c ScopeCheck) Evaluate(s *Seen) ([]Finding, *Comparison) {
 	if c.Goroutines {
 		s.ignoreGoroutines()
 	}
@@ -232,7 +238,7 @@ func (c ScopeCheck) Evaluate(s *Seen) []Finding {
 				naming.DidYouMean(ps[0].Text, s.Names.RootNames(), naming.PackagePath))})
 		}
 	}
-	return all
+	return all, nil
 }
 
 // ignoreGoroutines counts the goroutines that each Ignore names, and their stacks.

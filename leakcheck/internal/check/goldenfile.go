@@ -105,8 +105,6 @@ type GoldenCheck struct {
 	Scope tree.Scope
 	Env   *environ.Environment
 	File  *Comparison // the file, before anything is measured
-
-	Compared *Comparison // File compared with the last snapshot
 }
 
 func (c *GoldenCheck) Problems(r *request.Request) []string {
@@ -128,7 +126,7 @@ func (c *GoldenCheck) Needs() observe.Needs {
 	return observe.Needs{Order: request.OrderOf(c.Req, c.Scope), Heap: true, Retained: len(c.Req.Recorded) > 0, Native: c.Req.Native}
 }
 
-func (c *GoldenCheck) Evaluate(s *Seen) []Finding {
+func (c *GoldenCheck) Evaluate(s *Seen) ([]Finding, *Comparison) {
 	var all []Finding
 	for i := range c.Req.Recorded {
 		sel := &c.Req.Recorded[i]
@@ -138,9 +136,8 @@ func (c *GoldenCheck) Evaluate(s *Seen) []Finding {
 	}
 	compared := *c.File
 	compared.Compare(c.measure(s, s.Forest))
-	c.Compared = &compared
 	if compared.Ok() {
-		return all
+		return all, &compared
 	}
 	if s.ByDistance != nil {
 		byDistance := *c.File
@@ -152,7 +149,7 @@ func (c *GoldenCheck) Evaluate(s *Seen) []Finding {
 		f.Freed = len(c.Req.Recorded) > 0
 		all = append(all, f)
 	}
-	return all
+	return all, &compared
 }
 
 // measure returns what is retained in a forest, and what goroutines there are.

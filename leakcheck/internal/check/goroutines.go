@@ -55,7 +55,7 @@ func (c *goroutineCheck) Needs() observe.Needs {
 	return observe.Needs{Stacks: true, Leaked: leaked}
 }
 
-func (c *goroutineCheck) Evaluate(s *Seen) []Finding {
+func (c *goroutineCheck) Evaluate(s *Seen) ([]Finding, *Comparison) {
 	var all []Finding
 	for _, o := range c.req.Goroutines {
 		if !knownGoroutine(o, s) {
@@ -72,7 +72,7 @@ func (c *goroutineCheck) Evaluate(s *Seen) []Finding {
 			all = append(all, stackBytes(o, s.Census, c.base))
 		}
 	}
-	return all
+	return all, nil
 }
 
 // MeasureGoroutines returns the lines of a golden file on goroutines and stacks.

@@ -32,12 +32,12 @@ func (c resourceCheck) Problems(r *request.Request) []string {
 
 func (c resourceCheck) Needs() observe.Needs { return observe.Needs{Resources: true} }
 
-func (c resourceCheck) Evaluate(s *Seen) []Finding {
+func (c resourceCheck) Evaluate(s *Seen) ([]Finding, *Comparison) {
 	var all []Finding
 	for _, o := range c.req.Resources {
 		all = append(all, c.judge(o, s.Resources))
 	}
-	return all
+	return all, nil
 }
 
 // nouns has the noun for one resource of a kind.
