@@ -75,9 +75,9 @@ type entry struct{ value, name string }
 
 // atStart has the variables as they were when the process started, in the order of all. A test may
 // empty the environment (os.Clearenv): what leakgate told the test binary counts still.
-var atStart = func() (entries [len(all)]entry) {
-	for i, v := range all {
-		entries[i] = v.inEnvironment()
+var atStart = func() (entries []entry) {
+	for _, v := range all {
+		entries = append(entries, v.inEnvironment())
 	}
 	return entries
 }()

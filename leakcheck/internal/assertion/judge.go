@@ -99,8 +99,8 @@ func (a *Assertion) look(o *Outcome) *Outcome {
 	}
 }
 
-// next takes one snapshot and evaluates it. A failure takes more than one, so the later ones collect
-// garbage and take the profile.
+// next takes one snapshot and evaluates it. A failure takes more than one, so the later ones
+// collect garbage and take the profile.
 func (l *looks) next() (*check.Evaluation, error) {
 	l.needs.Collect = l.o.Snapshots > 0
 	l.needs.Profile = l.Env.KeepsFiles() && (l.Env.Every || l.o.Snapshots > 0)
@@ -132,8 +132,8 @@ func (l *looks) done(e *check.Evaluation, err error) *Outcome {
 	return nil
 }
 
-// wait waits for the next snapshot. It returns an outcome if there is no time for one as long as the
-// last.
+// wait waits for the next snapshot. It returns an outcome if there is no time for one as long as
+// the last.
 func (l *looks) wait(e *check.Evaluation, err error, took time.Duration) (late *Outcome) {
 	wait := RetryWaits[l.o.Snapshots-1]
 	if !l.Time.Allows(wait + took + took/2) {

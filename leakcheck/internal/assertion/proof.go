@@ -7,8 +7,8 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-// evidence has figures that cost less than a scan, and that are never less than those of a scan. If
-// they are within all bounds, the assertion passes without a scan.
+// evidence has figures that cost less than a scan, and that are never less than those of a scan.
+// If they are within all bounds, the assertion passes without a scan.
 type evidence struct {
 	claims proof.Claims
 	counts []*proof.Count // the same, by bound
@@ -34,10 +34,11 @@ func (a *Assertion) evidence() *evidence {
 	return e
 }
 
-// prove makes o a pass that needs no scan, with its figures, and returns true; or it returns false if
-// only a scan can tell. It does not collect garbage first, unless there is too much of it: what a variable
-// reaches does not depend on the collector, except for what a sync.Pool gives up. A later assertion
-// sees the objects that finalizers, and goroutines that are about to run, store there.
+// prove makes o a pass that needs no scan, with its figures, and returns true; or it returns false
+// if only a scan can tell. It does not collect garbage first, unless there is too much of it: what
+// a variable reaches does not depend on the collector, except for what a sync.Pool gives up. A
+// later assertion sees the objects that finalizers, and goroutines that are about to run, store
+// there.
 func (a *Assertion) prove(o *Outcome) (within bool, err error) {
 	e := a.evidence()
 	if e == nil {
@@ -66,8 +67,8 @@ func (a *Assertion) prove(o *Outcome) (within bool, err error) {
 	return true, nil
 }
 
-// note logs that an assertion held, but not in its first snapshot. first is what broke there, "" if
-// nothing did.
+// note logs that an assertion held, but not in its first snapshot. first is what broke there, ""
+// if nothing did.
 func (o *Outcome) note(first string) {
 	if first != "" {
 		o.Notes = append(o.Notes, fmt.Sprintf("holds in snapshot %d; not so at first: %s", o.Snapshots, first))

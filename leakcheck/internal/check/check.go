@@ -26,8 +26,8 @@ type Check interface {
 	// Needs returns what the check reads from a snapshot. It is called once, before the first
 	// snapshot.
 	Needs() observe.Needs
-	// Evaluate judges one snapshot, and returns its comparison with a golden file if the check is of
-	// one.
+	// Evaluate judges one snapshot, and returns its comparison with a golden file if the check is
+	// of one.
 	Evaluate(*Seen) ([]Finding, *Comparison)
 }
 

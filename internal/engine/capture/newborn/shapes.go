@@ -1,8 +1,6 @@
 package newborn
 
 import (
-	"slices"
-
 	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
@@ -37,13 +35,18 @@ func (l *Layout) CountShapes(shapes []Shape) (objects, bytes int64, err error) {
 	err = tryAgain(func() error {
 		objects, bytes = 0, 0
 		return l.spans(true, func(_ int, s *span) {
-			fits := func(is Shape) bool { return is.fits(s.size) }
-			if s.class&1 != 0 || !s.arena && !slices.ContainsFunc(shapes, fits) {
+			fit := uint(0) // a bit for each shape
+			for k := range shapes {
+				if shapes[k].fits(s.size) {
+					fit |= 1 << k
+				}
+			}
+			if s.class&1 != 0 || fit == 0 && !s.arena {
 				return
 			}
 			n := int64(0)
 			for i := range s.elems {
-				if s.allocated(i) && (s.arena || l.mayBe(s, i, shapes)) {
+				if s.allocated(i) && (s.arena || l.mayBe(s, i, shapes, fit)) {
 					n++
 				}
 			}
@@ -53,15 +56,15 @@ func (l *Layout) CountShapes(shapes []Shape) (objects, bytes int64, err error) {
 	return objects, bytes, err
 }
 
-// mayBe reports whether an object may have one of the shapes.
+// mayBe reports whether an object may have one of the shapes whose bits are set.
 //
 //go:norace
-func (l *Layout) mayBe(s *span, i uint32, shapes []Shape) bool {
+func (l *Layout) mayBe(s *span, i uint32, shapes []Shape, fit uint) bool {
 	at := s.base + uintptr(i)*s.size
 	if s.size <= rtlayout.MaxHeapBits {
 		mask := l.heapBits(s, at)
 		for k := range shapes {
-			if shapes[k].fits(s.size) && (mask^shapes[k].Mask)&shapes[k].Known == 0 {
+			if fit>>k&1 != 0 && (mask^shapes[k].Mask)&shapes[k].Known == 0 {
 				return true
 			}
 		}
@@ -73,7 +76,7 @@ func (l *Layout) mayBe(s *span, i uint32, shapes []Shape) bool {
 	}
 	known := descriptor >= l.types && descriptor < l.typesEnd
 	for k := range shapes {
-		if shapes[k].fits(s.size) && (!known || rawmem.Half(descriptor+l.descriptor.Hash) == shapes[k].Hash) {
+		if fit>>k&1 != 0 && (!known || rawmem.Half(descriptor+l.descriptor.Hash) == shapes[k].Hash) {
 			return true
 		}
 	}

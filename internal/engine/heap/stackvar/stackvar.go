@@ -380,6 +380,8 @@ type typedMemory struct {
 }
 
 // typedAt returns the walk of memory at a depth, which nothing else uses at the moment.
+//
+//go:noinline
 func (w *stackWalk) typedAt(depth int, of *Var, label string, t *heaptype.Type, layout heaptype.Layout) *typedMemory {
 	for len(w.typed) <= depth {
 		m, at := &typedMemory{}, len(w.typed)

@@ -34,6 +34,8 @@ type places struct {
 	mspan                               rtlayout.Span
 	g                                   rtlayout.Goroutine
 	bitsArenaNext, bitsArenaSize        uintptr
+
+	_ [0]func() // is not compared: the comparison would be code
 }
 
 // NewPlan finds these places in this process. bias is the difference between the program's

@@ -52,117 +52,161 @@ func (m *Model) Frames(g *Goroutine, visit func(*Frame) error) error {
 	if g.lost {
 		return nil
 	}
-	pc, sp, lr := g.PC, g.SP, g.lr
-	if pc == 0 { // a call of a nil func: start in the caller
-		w, ok := g.word(sp)
-		if !ok {
-			return errors.New("no return address at the top of the stack")
-		}
-		pc = w
-		lr = 0
-		if !m.arch.usesLR {
-			sp += 8
-		}
+	u := unwinder{m: m, g: g, pc: g.PC, sp: g.SP, lr: g.lr, innermost: true}
+	if err := u.leaveNilCall(); err != nil {
+		return err
 	}
-	innermost, callee := true, uint8(0)
 	// Every frame but the innermost has a return address of its own on the stack.
 	limit := uint64(len(g.stack))/8 + 2
-	for n := uint64(0); ; n++ {
-		if n == limit {
-			return fmt.Errorf("the stack does not end after %d frames", n)
-		}
-		f := m.FuncAt(pc)
+	for n := uint64(0); n < limit; n++ {
+		f := m.FuncAt(u.pc)
 		if f == nil {
 			return fmt.Errorf("no function holds the pc of frame %d", n)
 		}
-		fr := &Frame{Func: f, PC: pc, SP: sp}
 		if f.pcsp == 0 {
 			return nil // no frame information: foreign code at the end of the stack
 		}
-		info := m.pcInfo(f, pc)
-		fr.info = info
-		if !info.hasSP {
-			return fmt.Errorf("%s has no frame size at its pc", f.Name)
-		}
-		fr.FP = sp + uint64(int64(info.spDelta))
-		if !m.arch.usesLR {
-			fr.FP += 8
-		}
-		if fr.FP < sp || fr.FP > g.Hi {
-			return fmt.Errorf("the frame of %s leaves the stack", f.Name)
-		}
-		flag := f.flag
-		if f.id == funcIDCgocallback || (innermost && (g.syscall || g.interrupted)) {
-			// Where the goroutine was stopped, the stack pointer was still its own.
-			flag &^= funcFlagSPWrite
-		}
-		switch {
-		case flag&funcFlagTopFrame != 0:
-			lr = 0
-		case flag&funcFlagSPWrite != 0:
-			if !innermost {
-				return fmt.Errorf("%s moves the stack pointer", f.Name)
-			}
-			lr = 0
-		case m.arch.usesLR:
-			if (innermost && sp < fr.FP) || lr == 0 {
-				w, ok := g.word(sp)
-				if !ok {
-					return fmt.Errorf("no return address in the frame of %s", f.Name)
-				}
-				lr = w
-			}
-		case lr == 0:
-			w, ok := g.word(fr.FP - 8)
-			if !ok {
-				return fmt.Errorf("no return address in the frame of %s", f.Name)
-			}
-			lr = w
-		}
-		fr.varp = fr.FP
-		if !m.arch.usesLR {
-			fr.varp -= 8
-		}
-		if fr.varp > fr.SP {
-			fr.varp -= 8 // the saved frame pointer
-		}
-		fr.argp = fr.FP + m.arch.minFrameSize
-		fr.ContPC = pc
-		if callee == funcIDSigpanic {
-			fr.ContPC = 0
-			if f.deferreturn != 0 {
-				fr.ContPC = f.Entry + uint64(f.deferreturn) + 1
-			}
+		fr, err := u.frame(f)
+		if err != nil {
+			return err
 		}
 		if err := visit(fr); err != nil {
 			return err
 		}
-		if lr == 0 {
+		if u.lr == 0 {
 			if fr.SP != g.top { // runtime/traceback.go, finishInternal
 				return errStackEnd
 			}
 			return nil
 		}
-		if lr == pc && fr.FP == sp {
-			return fmt.Errorf("the stack walk makes no progress in %s", f.Name)
-		}
-		injected := f.id == funcIDSigpanic || f.id == funcIDAsyncPreempt || f.id == funcIDDebugCallV2
-		callee, innermost = f.id, false
-		pc, lr, sp = lr, 0, fr.FP
-		if m.arch.usesLR && injected {
-			// The signal handler saved the link register before it faked the call.
-			x, ok := g.word(sp)
-			if !ok {
-				return fmt.Errorf("no saved link register below %s", f.Name)
-			}
-			sp += (m.arch.minFrameSize + m.arch.stackAlign - 1) &^ (m.arch.stackAlign - 1)
-			if next := m.FuncAt(pc); next == nil {
-				pc = x
-			} else if d := m.pcInfo(next, pc); d.hasSP && d.spDelta == 0 {
-				lr = x
-			}
+		if err := u.next(fr); err != nil {
+			return err
 		}
 	}
+	return fmt.Errorf("the stack does not end after %d frames", limit)
+}
+
+// An unwinder is where a walk of a stack stands.
+type unwinder struct {
+	m          *Model
+	g          *Goroutine
+	pc, sp, lr uint64 // of the frame; lr is 0 until the return address is read
+	innermost  bool
+	callee     uint8 // id of the function that the frame has called
+}
+
+// leaveNilCall starts in the caller after a call of a nil func.
+func (u *unwinder) leaveNilCall() error {
+	if u.pc != 0 {
+		return nil
+	}
+	w, ok := u.g.word(u.sp)
+	if !ok {
+		return errors.New("no return address at the top of the stack")
+	}
+	u.pc, u.lr = w, 0
+	if !u.m.arch.usesLR {
+		u.sp += 8
+	}
+	return nil
+}
+
+// frame returns the frame of a function, and finds the return address: 0 at the end of the stack.
+//
+//go:norace
+func (u *unwinder) frame(f *Func) (*Frame, error) {
+	fr := &Frame{Func: f, PC: u.pc, SP: u.sp, ContPC: u.pc, info: u.m.pcInfo(f, u.pc)}
+	if !fr.info.hasSP {
+		return nil, fmt.Errorf("%s has no frame size at its pc", f.Name)
+	}
+	fr.FP = u.sp + uint64(int64(fr.info.spDelta))
+	if !u.m.arch.usesLR {
+		fr.FP += 8
+	}
+	if fr.FP < u.sp || fr.FP > u.g.Hi {
+		return nil, fmt.Errorf("the frame of %s leaves the stack", f.Name)
+	}
+	if err := u.findReturn(fr); err != nil {
+		return nil, err
+	}
+	fr.varp = fr.FP
+	if !u.m.arch.usesLR {
+		fr.varp -= 8
+	}
+	if fr.varp > fr.SP {
+		fr.varp -= 8 // the saved frame pointer
+	}
+	fr.argp = fr.FP + u.m.arch.minFrameSize
+	if u.callee == funcIDSigpanic {
+		fr.ContPC = 0
+		if f.deferreturn != 0 {
+			fr.ContPC = f.Entry + uint64(f.deferreturn) + 1
+		}
+	}
+	return fr, nil
+}
+
+// findReturn reads the return address of a frame into lr.
+//
+//go:norace
+func (u *unwinder) findReturn(fr *Frame) error {
+	f, flag := fr.Func, fr.Func.flag
+	if f.id == funcIDCgocallback || u.innermost && (u.g.syscall || u.g.interrupted) {
+		// Where the goroutine was stopped, the stack pointer was still its own.
+		flag &^= funcFlagSPWrite
+	}
+	switch {
+	case flag&funcFlagTopFrame != 0:
+		u.lr = 0
+		return nil
+	case flag&funcFlagSPWrite != 0:
+		if !u.innermost {
+			return fmt.Errorf("%s moves the stack pointer", f.Name)
+		}
+		u.lr = 0
+		return nil
+	}
+	at := fr.FP - 8
+	if u.m.arch.usesLR {
+		at = u.sp
+	}
+	if u.lr != 0 && (!u.m.arch.usesLR || !u.innermost || u.sp == fr.FP) {
+		return nil // in a register
+	}
+	w, ok := u.g.word(at)
+	if !ok {
+		return fmt.Errorf("no return address in the frame of %s", f.Name)
+	}
+	u.lr = w
+	return nil
+}
+
+// next goes on to the caller of a frame.
+//
+//go:norace
+func (u *unwinder) next(fr *Frame) error {
+	f := fr.Func
+	if u.lr == u.pc && fr.FP == u.sp {
+		return fmt.Errorf("the stack walk makes no progress in %s", f.Name)
+	}
+	u.callee, u.innermost = f.id, false
+	u.pc, u.lr, u.sp = u.lr, 0, fr.FP
+	injected := f.id == funcIDSigpanic || f.id == funcIDAsyncPreempt || f.id == funcIDDebugCallV2
+	if !u.m.arch.usesLR || !injected {
+		return nil
+	}
+	// The signal handler saved the link register before it faked the call.
+	x, ok := u.g.word(u.sp)
+	if !ok {
+		return fmt.Errorf("no saved link register below %s", f.Name)
+	}
+	u.sp += (u.m.arch.minFrameSize + u.m.arch.stackAlign - 1) &^ (u.m.arch.stackAlign - 1)
+	if caller := u.m.FuncAt(u.pc); caller == nil {
+		u.pc = x
+	} else if d := u.m.pcInfo(caller, u.pc); d.hasSP && d.spDelta == 0 {
+		u.lr = x
+	}
+	return nil
 }
 
 func (m *Model) pcInfo(f *Func, pc uint64) *pcInfo {
