@@ -227,7 +227,7 @@
 //	   assertion is wrong itself: it names a root that does not exist, say, or a golden file with bad syntax;
 //	   or there is nothing to check: no assertion ran
 //	3  could not tell: an assertion says unknown, a base cannot be measured, a record could not be read,
-//	   or the run was interrupted
+//	   -auto could repeat nothing, or the run was interrupted
 //	4  tests failed for other reasons
 //
 // Where several meet, the first of 2, 4, 1, 3 is the exit code: with a build error, or an assertion
