@@ -663,7 +663,8 @@
 // AssertNoGrowth or AssertPeak in a parallel test with nothing that keeps other tests' memory out;
 // a bound on a variable, function or type that its package does not have; AssertCollected on an
 // object that the test still uses; a golden file that is missing, and one that belongs to no test;
-// leakcheck imported by code that is no test. For example:
+// leakcheck imported by code that is no test. Packages that have nothing to do with leakcheck are
+// not looked at. For example:
 //
 //	leakgate vet ./...
 //	leakgate vet -fix ./...
