@@ -227,7 +227,7 @@
 //	   assertion is wrong itself: it names a root that does not exist, say, or a golden file with bad syntax;
 //	   or there is nothing to check: no assertion ran
 //	3  could not tell: an assertion says unknown, a base cannot be measured, a record could not be read,
-//	   or the run was interrupted
+//	   -auto could repeat nothing, or the run was interrupted
 //	4  tests failed for other reasons
 //
 // Where several meet, the first of 2, 4, 1, 3 is the exit code: with a build error, or an assertion
@@ -663,7 +663,8 @@
 // AssertNoGrowth or AssertPeak in a parallel test with nothing that keeps other tests' memory out;
 // a bound on a variable, function or type that its package does not have; AssertCollected on an
 // object that the test still uses; a golden file that is missing, and one that belongs to no test;
-// leakcheck imported by code that is no test. For example:
+// leakcheck imported by code that is no test. Packages that have nothing to do with leakcheck are
+// not looked at. For example:
 //
 //	leakgate vet ./...
 //	leakgate vet -fix ./...

@@ -8,13 +8,17 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/packages"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldens"
 )
 
 // A Finding is a mistake in a test.
@@ -31,26 +35,36 @@ type edit struct {
 	text     []byte
 }
 
-// Check looks for mistakes in packages and their tests, sorted by place. It type-checks these
-// packages alone, and not what they import, which takes "go vet" with a tool of its own seconds.
-// The error says what the go command or the compiler objects to.
+// Check looks for mistakes in packages and their tests, sorted by place. It type-checks only those
+// of them that import leakcheck or have golden files, and nothing that they import, which takes "go
+// vet" with a tool of its own seconds. The error says what the go command or the compiler objects
+// to.
 func Check(cfg packages.Config, patterns []string) ([]Finding, error) {
 	cfg.Tests = true
-	cfg.Mode = packages.LoadSyntax
-	roots, err := packages.Load(&cfg, patterns...)
+	cfg.Mode = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedForTest
+	all, err := load(&cfg, patterns)
 	if err != nil {
 		return nil, err
 	}
-	var problems []error
-	for _, p := range roots {
-		for _, e := range p.Errors {
-			problems = append(problems, e)
+	wanted := make(map[string]bool)
+	for _, p := range all {
+		_, err := os.Stat(filepath.Join(p.Dir, goldens.Below))
+		if p.Imports[leakcheck] != nil || p.Dir != "" && err == nil {
+			wanted[cmp.Or(p.ForTest, p.PkgPath)] = true
 		}
 	}
-	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
+	if len(wanted) == 0 {
+		return nil, nil
 	}
-	l := &loaded{facts: sync.OnceValue(func() []analysis.PackageFact { return factsOf(cfg, patterns) })}
+	if !slices.ContainsFunc(patterns, func(p string) bool { return strings.HasSuffix(p, ".go") }) {
+		patterns = slices.Sorted(maps.Keys(wanted))
+	}
+	cfg.Mode = packages.LoadSyntax
+	roots, err := load(&cfg, patterns)
+	if err != nil {
+		return nil, err
+	}
+	l := &loaded{facts: factsOf(all)}
 	for _, p := range roots {
 		if strings.HasSuffix(p.PkgPath, ".test") {
 			continue
@@ -68,7 +82,7 @@ func Check(cfg packages.Config, patterns []string) ([]Finding, error) {
 
 // loaded are packages while they are checked.
 type loaded struct {
-	facts func() []analysis.PackageFact
+	facts []analysis.PackageFact
 	found []Finding
 }
 
@@ -77,7 +91,7 @@ func (l *loaded) check(p *packages.Package) error {
 		Analyzer: Analyzer, Fset: p.Fset, Files: p.Syntax, Pkg: p.Types, TypesInfo: p.TypesInfo, TypesSizes: p.TypesSizes,
 		ReadFile:          os.ReadFile,
 		ExportPackageFact: func(analysis.Fact) {},
-		AllPackageFacts:   func() []analysis.PackageFact { return l.facts() },
+		AllPackageFacts:   func() []analysis.PackageFact { return l.facts },
 		Report: func(d analysis.Diagnostic) {
 			f := Finding{Position: p.Fset.Position(d.Pos), Message: d.Message}
 			for _, fix := range d.SuggestedFixes[:min(1, len(d.SuggestedFixes))] {
@@ -95,13 +109,23 @@ func (l *loaded) check(p *packages.Package) error {
 	return nil
 }
 
-// factsOf returns the facts of packages and of all that they import; nil if they do not load.
-func factsOf(cfg packages.Config, patterns []string) []analysis.PackageFact {
-	cfg.Mode = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps
-	roots, err := packages.Load(&cfg, patterns...)
+// load loads packages, or returns their errors.
+func load(cfg *packages.Config, patterns []string) ([]*packages.Package, error) {
+	roots, err := packages.Load(cfg, patterns...)
 	if err != nil {
-		return nil
+		return nil, err
 	}
+	var problems []error
+	for _, p := range roots {
+		for _, e := range p.Errors {
+			problems = append(problems, e)
+		}
+	}
+	return roots, errors.Join(problems...)
+}
+
+// factsOf returns the facts of packages and of all that they import.
+func factsOf(roots []*packages.Package) []analysis.PackageFact {
 	files := make(map[string][]string) // of all variants of a package
 	var facts []analysis.PackageFact
 	packages.Visit(roots, nil, func(p *packages.Package) {

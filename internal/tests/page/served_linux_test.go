@@ -62,7 +62,7 @@ func TestText(t *testing.T) {
 	require.Contains(t, out, "    ├─ [*]  *parcel.Request\n")
 	for line := range strings.Lines(out) {
 		if strings.HasPrefix(line, "   ") {
-			require.LessOrEqual(t, len([]rune(line)), 101, line)
+			require.LessOrEqual(t, len([]rune(line)), 81, line)
 		}
 	}
 	out, code = leakgate(t, "view", "-test", "TestHandel", artifacts(t))
