@@ -156,17 +156,22 @@ func (s *symbols) parse(files []string) {
 					s.Values = append(s.Values, d.Name.Name)
 				}
 			case *ast.GenDecl:
-				for _, spec := range d.Specs {
-					switch spec := spec.(type) {
-					case *ast.TypeSpec:
-						s.Types = append(s.Types, spec.Name.Name)
-					case *ast.ValueSpec:
-						for _, id := range spec.Names {
-							if d.Tok == token.VAR {
-								s.Values = append(s.Values, id.Name)
-							}
-						}
-					}
+				s.add(d)
+			}
+		}
+	}
+}
+
+// add adds the types and variables that a declaration declares.
+func (s *symbols) add(d *ast.GenDecl) {
+	for _, spec := range d.Specs {
+		switch spec := spec.(type) {
+		case *ast.TypeSpec:
+			s.Types = append(s.Types, spec.Name.Name)
+		case *ast.ValueSpec:
+			for _, id := range spec.Names {
+				if d.Tok == token.VAR {
+					s.Values = append(s.Values, id.Name)
 				}
 			}
 		}

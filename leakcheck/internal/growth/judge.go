@@ -27,7 +27,8 @@ func (x *Experiment) Judge() *assertion.Outcome {
 	return o
 }
 
-// judge runs batches until nothing grows with each of them, or enough of them have run.
+// judge proves that nothing grows, or else runs batches until nothing grows with each of them, or
+// enough of them have run.
 func (x *Experiment) judge() *assertion.Outcome {
 	x.fails = x.FailsFromNow()
 	x.past = &history.History{Env: x.Env}
@@ -43,13 +44,12 @@ func (x *Experiment) judge() *assertion.Outcome {
 	if !x.late && x.provable(batch) {
 		calls := max(batch, minProofCalls)
 		p := x.prove(calls)
-		if x.failed {
+		switch {
+		case x.failed:
 			return nil
-		}
-		if p.nothingNew && !p.longer {
+		case p.nothingNew && !p.longer:
 			return x.proved(p)
-		}
-		if !p.nothingNew {
+		case !p.nothingNew:
 			batch = max(batch, min(int(x.calls), 2*calls))
 		}
 	}
@@ -61,6 +61,11 @@ func (x *Experiment) judge() *assertion.Outcome {
 	}
 	batch = x.affordable(batch)
 	x.longer = max(0, int(x.calls)-batch)
+	return x.run(batch)
+}
+
+// run runs batches, with a snapshot after each. The first has so many calls.
+func (x *Experiment) run(batch int) *assertion.Outcome {
 	for restarts := 0; ; {
 		if stop, err := x.nextBatch(batch); err != nil {
 			return x.inconclusive(err)
@@ -74,14 +79,11 @@ func (x *Experiment) judge() *assertion.Outcome {
 			}
 			grows = false
 		}
-		// A fall may have hidden growth so far, so the snapshots before it do not count.
-		for ; !grows && o.Verdict == verdict.Pass && restarts < maxRestarts && x.past.ForgetFall(); restarts++ {
-			x.finder.Holders = nil                          // their batch may not count
-			if grows = len(x.past.Snapshots) == 1; !grows { // one snapshot alone shows no growth
-				o, grows = x.conclude()
-			}
+		if !grows && o.Verdict == verdict.Pass {
+			o, grows = x.withoutFalls(o, &restarts)
 		}
-		if !grows && o.Verdict == verdict.Pass && restarts < maxRestarts {
+		switch passed := !grows && o.Verdict == verdict.Pass; {
+		case passed && restarts < maxRestarts:
 			if n := x.beginsFull(batch); n > 0 {
 				batch = max(batch, n)
 				restarts++
@@ -90,15 +92,28 @@ func (x *Experiment) judge() *assertion.Outcome {
 			if _, others := x.slicesInUse(); others && x.hasTimeFor(x.nextSize(batch)) {
 				continue
 			}
-		}
-		switch f := x.past.LastFall(); {
-		case !grows && o.Verdict == verdict.Pass && f != nil:
-			o.Notes = append(o.Notes, f.Note())
+			fallthrough
+		case passed:
+			if f := x.past.LastFall(); f != nil {
+				o.Notes = append(o.Notes, f.Note())
+			}
 			return o
 		case !grows:
 			return o
 		}
 	}
+}
+
+// withoutFalls judges anew without the snapshots before a fall, which may have hidden growth, as
+// long as the outcome is a pass.
+func (x *Experiment) withoutFalls(o *assertion.Outcome, restarts *int) (_ *assertion.Outcome, grows bool) {
+	for ; !grows && o.Verdict == verdict.Pass && *restarts < maxRestarts && x.past.ForgetFall(); *restarts++ {
+		x.finder.Holders = nil                          // their batch may not count
+		if grows = len(x.past.Snapshots) == 1; !grows { // one snapshot alone shows no growth
+			o, grows = x.conclude()
+		}
+	}
+	return o, grows
 }
 
 // nextBatch runs the next of the batches that double, with a snapshot after it. It reports whether

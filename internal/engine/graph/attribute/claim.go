@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/leakgate/leakgate/internal/engine/graph/root"
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/heap/typing"
 )
@@ -130,11 +131,7 @@ func (a *attributor) take(b *bundle) {
 //go:norace
 func (a *attributor) takeObjects(b *bundle) {
 	if c := a.classes.Of(b.typ); c > a.phase {
-		for i := 0; i < len(b.words); i += b.step() {
-			if obj := b.words[i]; a.open.Has(obj) {
-				a.later[c] = append(a.later[c], obj)
-			}
-		}
+		a.postpone(b, c)
 		return
 	}
 	// The bundle's own list becomes the list of the claimed targets.
@@ -175,18 +172,27 @@ func (a *attributor) takeObjects(b *bundle) {
 	if a.watch != nil {
 		to.seen = append(to.seen, watchedClaims{each, b.words})
 	}
-	ends := b.scan && b.kind == KindObject && a.ended.Ends(to.ty)
-	if !ends && !a.phase.IsTool() {
-		return
-	}
-	for _, obj := range b.words {
-		if ends {
+	if b.scan && b.kind == KindObject && a.ended.Ends(to.ty) {
+		for _, obj := range b.words {
 			if state, over := a.ended.Of(obj, a.heap.Typings.Of(obj), false); over {
 				to.ended, to.state = to.ended+1, state
 			}
 		}
-		if a.phase.IsTool() && b.kind != KindAnonymous {
+	}
+	if a.phase.IsTool() && b.kind != KindAnonymous {
+		for _, obj := range b.words {
 			a.tool.Add(obj)
+		}
+	}
+}
+
+// postpone leaves the targets of a bundle to the phase of a class.
+//
+//go:norace
+func (a *attributor) postpone(b *bundle, c root.Class) {
+	for i := 0; i < len(b.words); i += b.step() {
+		if obj := b.words[i]; a.open.Has(obj) {
+			a.later[c] = append(a.later[c], obj)
 		}
 	}
 }

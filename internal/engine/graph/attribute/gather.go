@@ -242,29 +242,34 @@ func (w *gatherer) take(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 		}
 	case s.Tiny:
 		w.small(e, s, obj)
-	default:
-		if w.a.open.Has(obj) {
-			held, room := holding(0), uint32(0)
-			if e.Slack != 0 || s.ElemSize >= minRoomed {
-				if room = w.room(e, s, obj); room > 0 {
-					held = withRoom
-				}
-			}
-			switch {
-			case s.NoScan:
-				if s.ElemSize >= minPlain && w.reachesLittle(e, s, obj) {
-					held |= inPart
-				}
-			case e.Layout == heaptype.LayoutArray && (e.Slack != 0 || e.To != s.Addr(obj)):
-				if w.leavesOut(e, s, obj) {
-					held |= inPart
-				}
-			}
-			w.object(e.Ref, s, obj, held, room)
-		} else if w.a.partials.has(obj) {
-			w.noteFurtherReference(e, s, obj)
+	case w.a.open.Has(obj):
+		held, room := w.holds(e, s, obj)
+		w.object(e.Ref, s, obj, held, room)
+	case w.a.partials.has(obj):
+		w.noteFurtherReference(e, s, obj)
+	}
+}
+
+// holds returns how a reference holds an object, and the room that it leaves there.
+//
+//go:norace
+func (w *gatherer) holds(e *heaptype.Edge, s *goruntime.Span, obj uint32) (held holding, room uint32) {
+	if e.Slack != 0 || s.ElemSize >= minRoomed {
+		if room = w.room(e, s, obj); room > 0 {
+			held = withRoom
 		}
 	}
+	switch {
+	case s.NoScan:
+		if s.ElemSize >= minPlain && w.reachesLittle(e, s, obj) {
+			held |= inPart
+		}
+	case e.Layout == heaptype.LayoutArray && (e.Slack != 0 || e.To != s.Addr(obj)):
+		if w.leavesOut(e, s, obj) {
+			held |= inPart
+		}
+	}
+	return held, room
 }
 
 // minRoomed is the size in bytes of the blocks from which on the room counts that a size class

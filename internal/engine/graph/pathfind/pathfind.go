@@ -389,12 +389,7 @@ func (p *pathfinder) findBridges(t tracedPath) {
 			place[node] = k
 		}
 	}
-	own := make(map[reference]bool)
-	for _, keys := range t.keys {
-		for _, k := range keys {
-			own[k] = true
-		}
-	}
+	own := t.references()
 	reached := -1
 	p.seen = objset.New(p.heap.NumNodes())
 	p.phase = root.ClassSpecial
@@ -410,13 +405,6 @@ func (p *pathfinder) findBridges(t tracedPath) {
 			todo = append(todo, node)
 		}
 	}
-	follow := func() {
-		for len(todo) > 0 {
-			node := todo[len(todo)-1]
-			todo = todo[:len(todo)-1]
-			p.references(node, visit)
-		}
-	}
 	for p.phase = root.ClassNamed; ; p.phase++ {
 		p.fromRoots(func(r *root.Entry, re root.Edge) {
 			if !own[reference{root: r, label: re.Label}] {
@@ -428,7 +416,11 @@ func (p *pathfinder) findBridges(t tracedPath) {
 		}
 	}
 	for k := range t.Steps {
-		follow()
+		for len(todo) > 0 {
+			node := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			p.references(node, visit)
+		}
 		if reached < k {
 			for _, key := range t.keys[k] {
 				p.bridges[key] = true
@@ -442,6 +434,17 @@ func (p *pathfinder) findBridges(t tracedPath) {
 			})
 		}
 	}
+}
+
+// references returns the references that the path goes along.
+func (t *tracedPath) references() map[reference]bool {
+	own := make(map[reference]bool)
+	for _, keys := range t.keys {
+		for _, k := range keys {
+			own[k] = true
+		}
+	}
+	return own
 }
 
 // choices are the steps that a path can take.

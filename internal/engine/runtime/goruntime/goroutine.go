@@ -40,77 +40,110 @@ type Goroutine struct {
 // loadGoroutines lists the goroutines that have not ended, with their stacks. For goroutines that
 // were running, caller and placed give the position; the other running ones are lost.
 func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error {
-	l := m.fields
-	var g rtlayout.Goroutine
-	l.Fill(&g)
-	oXRegs, hasXRegs := l.Maybe("runtime.g", "xRegs.state")
+	r := goroutineReader{m: m, caller: caller, placed: placed}
+	m.fields.Fill(&r.at)
+	r.xregs, r.hasXRegs = m.fields.Maybe("runtime.g", "xRegs.state")
 	all, err := m.AllGs()
 	if err != nil {
 		return err
 	}
-	if l.Err() != nil {
-		return l.Err()
+	if err := m.fields.Err(); err != nil {
+		return err
 	}
 	m.waits, m.defers = m.findWaitFields(), m.findDeferFields()
-	mem := m.Mem
-	var stacks []image.Range
 	for _, addr := range all {
-		word := func(field uintptr) uint64 { return mem.U64(addr + uint64(field)) }
-		status := mem.U32(addr + uint64(g.Status))
-		// The runtime may just be copying the stack: pointers may lead into the old or the new one.
-		moving := m.stopped && (status&rtlayout.Scanning != 0 || status == rtlayout.Copystack)
-		status &^= rtlayout.Scanning
-		if rtlayout.HasEnded(status) {
-			continue
+		gr, err := r.read(addr)
+		if err != nil {
+			return err
 		}
-		gr := &Goroutine{
-			Addr: addr, Lo: word(g.StackLo), Hi: word(g.StackHi),
-			ctxt: word(g.Context), ctxtAddr: addr + uint64(g.Context),
-			defers: word(g.Defers), panics: word(g.Panics),
-			top:  word(g.StackTop),
-			GoPC: word(g.GoPC), StartPC: word(g.StartPC),
-			async: mem.U8(addr+uint64(g.Async)) != 0,
+		if gr != nil {
+			m.Goroutines = append(m.Goroutines, gr)
 		}
-		if hasXRegs && m.Semantics.ScansXRegs && gr.async {
-			gr.xregs = mem.U64(addr + oXRegs)
-		}
-		sysSP := word(g.SyscallSP)
-		p, onThread := placed[addr]
+	}
+	return m.loadStacks()
+}
+
+// A goroutineReader reads the records of goroutines.
+type goroutineReader struct {
+	m        *Model
+	at       rtlayout.Goroutine
+	xregs    uint64
+	hasXRegs bool
+	caller   Caller
+	placed   map[uint64]placement
+}
+
+// read reads the record at an address, and returns nil if the goroutine has ended.
+func (r *goroutineReader) read(addr uint64) (*Goroutine, error) {
+	m, g, mem := r.m, &r.at, r.m.Mem
+	word := func(field uintptr) uint64 { return mem.U64(addr + uint64(field)) }
+	status := mem.U32(addr + uint64(g.Status))
+	// The runtime may just be copying the stack: pointers may lead into the old or the new one.
+	moving := m.stopped && (status&rtlayout.Scanning != 0 || status == rtlayout.Copystack)
+	status &^= rtlayout.Scanning
+	if rtlayout.HasEnded(status) {
+		return nil, nil
+	}
+	gr := &Goroutine{
+		Addr: addr, Lo: word(g.StackLo), Hi: word(g.StackHi),
+		ctxt: word(g.Context), ctxtAddr: addr + uint64(g.Context),
+		defers: word(g.Defers), panics: word(g.Panics),
+		top:  word(g.StackTop),
+		GoPC: word(g.GoPC), StartPC: word(g.StartPC),
+		async: mem.U8(addr+uint64(g.Async)) != 0,
+	}
+	if r.hasXRegs && m.Semantics.ScansXRegs && gr.async {
+		gr.xregs = mem.U64(addr + r.xregs)
+	}
+	r.position(gr, status, moving)
+	if m.stopped && (gr.SP < gr.Lo || gr.SP > gr.Hi) {
+		gr.lost, gr.SP = true, gr.Lo
+	}
+	if gr.Lo == 0 || gr.Hi <= gr.Lo || gr.Hi-gr.Lo > 1<<40 || gr.SP < gr.Lo || gr.SP > gr.Hi {
+		return nil, fmt.Errorf("a goroutine in state %d has an impossible stack", status)
+	}
+	return gr, nil
+}
+
+// position finds out where a goroutine stands.
+func (r *goroutineReader) position(gr *Goroutine, status uint32, moving bool) {
+	word := func(field uintptr) uint64 { return r.m.Mem.U64(gr.Addr + uint64(field)) }
+	p, onThread := r.placed[gr.Addr]
+	sysSP := word(r.at.SyscallSP)
+	switch {
+	case gr.Addr == r.caller.G || (r.caller.G == 0 && gr.Lo < r.caller.SP && r.caller.SP <= gr.Hi):
+		gr.IsCaller = true
+		gr.PC, gr.SP, gr.ctxt, gr.async = r.caller.PC, r.caller.SP, 0, false
+	case sysSP != 0:
+		// From go1.26 on, a goroutine that returns from a system call is "running" without a P
+		// (runtime/proc.go, exitsyscall); its position at the entry is still valid.
+		gr.PC, gr.SP, gr.syscall = word(r.at.SyscallPC), sysSP, true
+	case onThread:
+		gr.registers, gr.interrupted, gr.lost = p.registers, p.interrupted, p.positionUnknown || moving
 		switch {
-		case addr == caller.G || (caller.G == 0 && gr.Lo < caller.SP && caller.SP <= gr.Hi):
-			gr.IsCaller = true
-			gr.PC, gr.SP, gr.ctxt, gr.async = caller.PC, caller.SP, 0, false
-		case sysSP != 0:
-			// From go1.26 on, a goroutine that returns from a system call is "running" without a P
-			// (runtime/proc.go, exitsyscall); its position at the entry is still valid.
-			gr.PC, gr.SP, gr.syscall = word(g.SyscallPC), sysSP, true
-		case onThread:
-			gr.registers, gr.interrupted, gr.lost = p.registers, p.interrupted, p.positionUnknown || moving
-			switch {
-			case p.sp != 0:
-				gr.PC, gr.SP, gr.lr, gr.ctxt, gr.async, gr.xregs = p.pc, p.sp, p.lr, 0, false, 0
-			case p.positionUnknown:
-				gr.SP = gr.Lo
-			default:
-				gr.PC, gr.SP, gr.lr = word(g.PC), word(g.SP), word(g.LR)
-			}
-		case status == rtlayout.Running:
-			gr.lost = true
+		case p.sp != 0:
+			gr.PC, gr.SP, gr.lr, gr.ctxt, gr.async, gr.xregs = p.pc, p.sp, p.lr, 0, false, 0
+		case p.positionUnknown:
 			gr.SP = gr.Lo
 		default:
-			gr.PC, gr.SP, gr.lr = word(g.PC), word(g.SP), word(g.LR)
-			gr.lost = moving
+			gr.PC, gr.SP, gr.lr = word(r.at.PC), word(r.at.SP), word(r.at.LR)
 		}
-		if m.stopped && (gr.SP < gr.Lo || gr.SP > gr.Hi) {
-			gr.lost, gr.SP = true, gr.Lo
-		}
-		if gr.Lo == 0 || gr.Hi <= gr.Lo || gr.Hi-gr.Lo > 1<<40 || gr.SP < gr.Lo || gr.SP > gr.Hi {
-			return fmt.Errorf("a goroutine in state %d has an impossible stack", status)
-		}
-		m.Goroutines = append(m.Goroutines, gr)
-		stacks = append(stacks, image.Range{Addr: gr.SP, Len: gr.Hi - gr.SP})
+	case status == rtlayout.Running:
+		gr.lost = true
+		gr.SP = gr.Lo
+	default:
+		gr.PC, gr.SP, gr.lr = word(r.at.PC), word(r.at.SP), word(r.at.LR)
+		gr.lost = moving
 	}
-	loaded, err := mem.Load(stacks)
+}
+
+// loadStacks loads the used parts of the goroutines' stacks.
+func (m *Model) loadStacks() error {
+	stacks := make([]image.Range, len(m.Goroutines))
+	for i, gr := range m.Goroutines {
+		stacks[i] = image.Range{Addr: gr.SP, Len: gr.Hi - gr.SP}
+	}
+	loaded, err := m.Mem.Load(stacks)
 	if err != nil {
 		return err
 	}
@@ -133,7 +166,7 @@ func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error
 			return errors.New("two goroutines have the same stack")
 		}
 	}
-	return mem.Err()
+	return m.Mem.Err()
 }
 
 // Lost reports whether the goroutine was running without a usable record: its frames and its stack

@@ -155,16 +155,7 @@ func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int, steps *i
 		return fmt.Errorf("the type %s does not end", m.TypeString(t))
 	}
 	if t.tflag&tflagMaskOnDemand == 0 {
-		own, err := m.maskOf(t)
-		if err != nil {
-			return err
-		}
-		for i := uint64(0); i < t.PtrBytes/8; i++ {
-			if w := off/8 + i; MaskBit(own, i) && w>>3 < uint64(len(mask)) {
-				mask[w>>3] |= 1 << (w & 7)
-			}
-		}
-		return nil
+		return m.copyMask(t, mask, off)
 	}
 	switch t.Kind {
 	case reflect.Array:
@@ -197,6 +188,20 @@ func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int, steps *i
 		}
 	default:
 		return fmt.Errorf("the type %s has a mask on demand", m.TypeString(t))
+	}
+	return nil
+}
+
+// copyMask sets the bits of a type that has a mask of its own.
+func (m *Model) copyMask(t *RType, mask []byte, off uint64) error {
+	own, err := m.maskOf(t)
+	if err != nil {
+		return err
+	}
+	for i := uint64(0); i < t.PtrBytes/8; i++ {
+		if w := off/8 + i; MaskBit(own, i) && w>>3 < uint64(len(mask)) {
+			mask[w>>3] |= 1 << (w & 7)
+		}
 	}
 	return nil
 }

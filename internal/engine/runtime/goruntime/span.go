@@ -117,22 +117,7 @@ func (m *Model) loadSpanTable() error {
 		return err
 	}
 	for i := range spans {
-		s := &spans[i]
-		n := (uint64(s.NElems) + 7) / 8
-		if s.swept {
-			s.marks = mem.Bytes(bits[i].alloc, n)
-		} else {
-			m.Unswept++
-			s.marks = mem.Bytes(bits[i].marks, n)
-			if alloc := mem.Bytes(bits[i].alloc, n); s.sweeping && len(alloc) == len(s.marks) {
-				// The process was stopped between safe points: which of the two bitmaps holds the
-				// marks is not known (runtime/mgcsweep.go, sweep).
-				s.marks = slices.Clone(s.marks)
-				for k := range alloc {
-					s.marks[k] |= alloc[k]
-				}
-			}
-		}
+		m.loadMarks(&spans[i], bits[i].alloc, bits[i].marks)
 	}
 	if err := mem.Err(); err != nil {
 		return err
@@ -140,6 +125,28 @@ func (m *Model) loadSpanTable() error {
 	sort.Slice(spans, func(i, j int) bool { return spans[i].Base < spans[j].Base })
 	m.Spans = spans
 	return m.numberObjects()
+}
+
+// loadMarks reads a span's mark bits, given the addresses of its bitmaps.
+//
+//go:norace
+func (m *Model) loadMarks(s *Span, alloc, marks uint64) {
+	n := (uint64(s.NElems) + 7) / 8
+	allocated := m.Mem.Bytes(alloc, n)
+	if s.swept {
+		s.marks = allocated
+		return
+	}
+	m.Unswept++
+	s.marks = m.Mem.Bytes(marks, n)
+	if s.sweeping && len(allocated) == len(s.marks) {
+		// The process was stopped between safe points: which of the two bitmaps holds the marks is
+		// not known (runtime/mgcsweep.go, sweep).
+		s.marks = slices.Clone(s.marks)
+		for k := range allocated {
+			s.marks[k] |= allocated[k]
+		}
+	}
 }
 
 // numberObjects numbers the slots of all spans, and makes the table from addresses to spans.
