@@ -255,7 +255,7 @@ func survivorRecord(a *assertion.Assertion, s *survivor) verdict.Bound {
 	b.Path = symbol.Unescape(path)
 	b.HeldBy, b.Chain = pathHeldBy(a, s.Paths[0]), message.Chain(tree.TraceOfPath(s.Paths[0]))
 	if others, _ := furtherPaths(a, s.Paths); len(others) > 0 {
-		b.AlsoHeldBy = others[1:2]
+		b.AlsoHeldBy = others[:2]
 	}
 	a.Locate(&b, tree.RootOfPath(s.Paths[0]))
 	return b
