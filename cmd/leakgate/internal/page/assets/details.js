@@ -30,7 +30,7 @@ function sourceOf(place) {
 function findingCards(findings, onshow) {
 	const groups = new Map();
 	for (const f of findings) {
-		const key = f.chain ? f.chain[0].name : f.fingerprint + f.text;
+		const key = f.chain ? f.chain[0].name : f.file + ':' + f.line;
 		if (!groups.has(key)) groups.set(key, []);
 		groups.get(key).push(f);
 	}
