@@ -107,12 +107,10 @@ type Bound struct {
 	Beyond string `json:"beyond,omitempty"`
 
 	// of a bound that is broken: in words, who holds the largest culprit, which references lead to
-	// it, and who else holds it
+	// it, and, with some of the objects by what is in them, who else holds it
 	HeldBy     []string `json:"held_by,omitempty"`
 	Chain      []Link   `json:"chain,omitempty"`
 	AlsoHeldBy []string `json:"also_held_by,omitempty"`
-	// some of the objects by what is in them: `for example *app.Session {User: "u17"}`
-	Examples []string `json:"examples,omitempty"`
 
 	Path string `json:"path,omitempty"` // of the largest culprit
 	Type string `json:"type,omitempty"` // of what lies there

@@ -30,7 +30,7 @@ func made(t *testing.T, test, path string, report *refscan.Report) string {
 		"packages": []any{map[string]any{"import_path": "example.com/app", "status": "fail", "assertions": []any{map[string]any{
 			"schema": 1, "package": "example.com/app", "test": test, "seq": 1, "verdict": "fail", "message": test, "dir": "x",
 			"bounds": []any{map[string]any{
-				"selector": "", "verdict": "fail", "path": path, "held_by": []string{"held by the package variable " + path, "in " + path}, "also_held_by": []string{"also held by " + path}, "examples": []string{"for example " + path},
+				"selector": "", "verdict": "fail", "path": path, "held_by": []string{"held by the package variable " + path, "in " + path}, "also_held_by": []string{"for example " + path, "", "also held by " + path},
 				"chain": []any{
 					map[string]any{"name": path, "about": report.Roots[0].Type},
 					map[string]any{"name": report.Roots[0].Name, "about": report.Roots[0].Type, "objects": 19531, "bytes": 1000, "suspect": true},

@@ -146,10 +146,7 @@ func (a *Assertion) BoundRecord(f *check.Finding, v verdict.Verdict, seen *obser
 		t := f.Trace()
 		b.HeldBy = append(message.HeldBy(f.Culprits[0], a.Env), message.UsualCause(t, a.Env)...)
 		b.Chain = message.Chain(t)
-		b.Examples = message.Examples(t, seen, a.Env)
-		if also := message.AlsoHeldBy(t, seen, a.Env); also != nil {
-			b.AlsoHeldBy = also[1:] // the first line is empty
-		}
+		b.AlsoHeldBy = message.AlsoHeldBy(t, seen, a.Env)
 	}
 	return b
 }

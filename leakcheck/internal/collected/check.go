@@ -11,6 +11,7 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
@@ -252,9 +253,9 @@ func survivorRecord(a *assertion.Assertion, s *survivor) verdict.Bound {
 		}
 	}
 	b.Path = symbol.Unescape(path)
-	b.HeldBy, b.Chain = pathHeldBy(a, s.Paths[0]), chain(s.Paths[0])
+	b.HeldBy, b.Chain = pathHeldBy(a, s.Paths[0]), message.Chain(tree.TraceOfPath(s.Paths[0]))
 	if others, _ := furtherPaths(a, s.Paths); len(others) > 0 {
-		b.AlsoHeldBy = others[1:2]
+		b.AlsoHeldBy = others[:2]
 	}
 	a.Locate(&b, tree.RootOfPath(s.Paths[0]))
 	return b

@@ -7,7 +7,6 @@ import (
 
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
-	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
@@ -163,75 +162,63 @@ const (
 	beyondLength = ", beyond the length"
 )
 
-// chain returns a path for the record. If an object on it should be gone already, the references up
-// to that object are marked as suspect.
-func chain(p refscan.RetainingPath) []verdict.Link {
+// pathLines draws a path, one line an edge. If an object on it should be gone already, the
+// references up to that object are marked as suspect.
+func pathLines(p refscan.RetainingPath) []string {
 	root := tree.RootOfPath(p)
 	links := foldSteps(p.Steps)
-	first := verdict.Link{Name: root.Name, About: strings.TrimPrefix(message.Describe(root), "  ")}
+	first := root.Name + message.Describe(root)
 	if len(links) > 0 && links[0].name == "" { // the variable refers to the object itself
 		links[0].name, links[0].suspect = root.Name, false
 		if links[0].typ == "" {
 			links[0].typ = root.Typ
 		}
-		first = links[0].record()
+		first = links[0].String()
 		links = links[1:]
 	}
-	all := []verdict.Link{first}
+	lines := []string{first}
 	over := max(0, len(links)-maxPathLines)
+	depth := 0
 	for i, l := range links {
+		text := ""
 		switch {
 		case over > 0 && i == maxPathLines/2:
-			all = append(all, verdict.Link{Name: "… " + textfmt.CountNoun(int64(over), "edge") + " more"})
+			text = "… " + textfmt.CountNoun(int64(over), "edge") + " more"
 		case over > 0 && i > maxPathLines/2 && i < maxPathLines/2+over:
+			continue
 		default:
-			all = append(all, l.record())
+			text = l.String()
 		}
+		lines = append(lines, message.Under(depth, text))
+		depth++
 	}
-	return all
-}
-
-// pathLines draws a path, one line an edge.
-func pathLines(p refscan.RetainingPath) []string {
-	var lines []string
-	marked := false
-	for i, l := range chain(p) {
-		text, expected := strings.CutSuffix(l.Line(), expectedMark)
-		if l.Suspect {
-			text, marked = text+message.SuspectMark, true
-		}
-		if expected {
-			text += expectedMark
-		}
-		if i > 0 {
-			text = message.Under(i-1, text)
-		}
-		lines = append(lines, text)
-	}
-	if marked {
+	if strings.Contains(strings.Join(lines, "\n"), message.SuspectMark) {
 		lines = append(lines, message.SuspectLegend)
 	}
 	return lines
 }
 
-func (l link) record() verdict.Link {
-	r := verdict.Link{Name: l.name, Suspect: l.suspect}
+func (l link) String() string {
+	s := l.name
 	if l.times > 1 {
-		r.Name += " × " + textfmt.Count(int64(l.times))
+		s += " × " + textfmt.Count(int64(l.times))
 	}
 	if l.typ != "" {
-		r.About = textfmt.Abridge(naming.ShortName(l.typ), message.MaxNameShown)
+		s += "  " + textfmt.Abridge(naming.ShortName(l.typ), message.MaxNameShown)
 	}
 	if l.beyond {
-		r.About += beyondLength
+		s += beyondLength
 	}
 	if l.state != "" {
-		r.About += ", " + l.state
+		s += ", " + l.state
+	}
+	if l.suspect {
+		s += message.SuspectMark
 	}
 	if l.watched {
-		r.About += expectedMark
+		s += expectedMark
 	}
-	return r
+	return s
 }
 
 // foldSteps folds a path, and marks the references up to the first object whose use is over or that

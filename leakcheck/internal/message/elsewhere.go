@@ -40,12 +40,19 @@ func placeOf(t *tree.Trace, b *tree.Branch) observe.Place {
 	return observe.Place{Path: b.Path, Typ: b.Typ, Of: t.Of}
 }
 
-// AlsoHeldBy says who else holds a large part of the objects at which a trace spreads: at least a
-// quarter.
-func AlsoHeldBy(t *tree.Trace, obs *observe.Observation, env *environ.Environment) []string {
+const forExample = "for example "
+
+// AlsoHeldBy shows, by what is in them, some of the objects at which a trace spreads, and says who
+// else holds a large part of them: at least a quarter.
+func AlsoHeldBy(t *tree.Trace, obs *observe.Observation, env *environ.Environment) (lines []string) {
+	if b := t.Spread(); b != nil && !env.NoExamples {
+		if held := obs.AlsoHeld[placeOf(t, b)]; held != nil && held.Examples != "" {
+			lines = []string{forExample + TypeText(b) + " " + held.Examples}
+		}
+	}
 	holder, held, all := SecondHolder(t, obs)
 	if holder == nil {
-		return nil
+		return lines
 	}
 	what := fmt.Sprintf("%s of the %s are", textfmt.Count(held), textfmt.CountNoun(all, "object"))
 	switch {
@@ -54,25 +61,11 @@ func AlsoHeldBy(t *tree.Trace, obs *observe.Observation, env *environ.Environmen
 	case held >= all:
 		what = fmt.Sprintf("all %s are", textfmt.CountNoun(all, "object"))
 	}
-	lines := []string{"", "cutting that is not enough, " + what + " also " + HeldBy(holder, env)[0]}
+	lines = append(lines, "", "cutting that is not enough, "+what+" also "+HeldBy(holder, env)[0])
 	if holder = Deepest(holder); holder.Parent != nil {
 		lines = append(lines, "   at "+textfmt.Abridge(holder.Path, MaxNameShown))
 	}
 	return lines
-}
-
-const forExample = "for example "
-
-// Examples shows by what is in them some of the objects at which a trace spreads, in a line.
-func Examples(t *tree.Trace, obs *observe.Observation, env *environ.Environment) []string {
-	b := t.Spread()
-	if b == nil || env.NoExamples {
-		return nil
-	}
-	if held := obs.AlsoHeld[placeOf(t, b)]; held != nil && held.Examples != "" {
-		return []string{forExample + TypeText(b) + " " + held.Examples}
-	}
-	return nil
 }
 
 // SecondHolder returns the root that holds most of what else holds the objects at which a trace

@@ -139,7 +139,6 @@ func explain(f *check.Finding, obs *observe.Observation, env *environ.Environmen
 	lines := append(HeldBy(holder, env), UsualCause(t, env)...)
 	lines = append(lines, "")
 	lines = append(lines, Lines(t)...)
-	lines = append(lines, Examples(t, obs, env)...)
 	lines = append(lines, AlsoHeldBy(t, obs, env)...)
 	return append(lines, AllocatedAt(t.Last(), "", env)...)
 }

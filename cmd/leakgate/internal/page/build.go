@@ -137,7 +137,7 @@ func (b *Builder) assertion(p *outcome.Package, a *outcome.Assertion) *Assertion
 	}
 	for _, f := range a.Findings {
 		bound := broken[[2]string{f.Selector, f.Path}]
-		out.Findings = append(out.Findings, Finding{f, b.Repository.place("", f.File, f.Line), bound.HeldBy, bound.Chain, bound.AlsoHeldBy, bound.Examples})
+		out.Findings = append(out.Findings, Finding{f, b.Repository.place("", f.File, f.Line), bound.HeldBy, bound.Chain, bound.AlsoHeldBy})
 	}
 	switch {
 	case len(a.Artifacts) == 0:

@@ -68,7 +68,6 @@ type Finding struct {
 	HeldBy     []string       `json:"held_by,omitempty"`
 	Chain      []verdict.Link `json:"chain,omitempty"`
 	AlsoHeldBy []string       `json:"also_held_by,omitempty"`
-	Examples   []string       `json:"examples,omitempty"`
 }
 
 // A View is one of the trees of an assertion.

@@ -93,7 +93,6 @@ func (w *Wording) explainLeak(l *finding.Leak) []string {
 	t := trace(l)
 	lines = append(lines, "", fmt.Sprintf("added by %s:", textfmt.CountNoun(w.Last().Calls-w.First().Calls, "call")))
 	lines = append(lines, message.Lines(t)...)
-	lines = append(lines, message.Examples(t, w.Last().Eval.Observation, w.Env)...)
 	lines = append(lines, message.AlsoHeldBy(t, w.Last().Eval.Observation, w.Env)...)
 	lines = append(lines, w.allocatedAt(t, head)...)
 	if others := message.Others(t, l.Heads, true); len(others) > 0 {

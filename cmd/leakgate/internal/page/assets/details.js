@@ -30,7 +30,7 @@ function sourceOf(place) {
 function findingCards(findings, onshow) {
 	const groups = new Map();
 	for (const f of findings) {
-		const key = f.chain ? f.chain[0].name : f.fingerprint + f.text;
+		const key = f.chain ? f.chain[0].name : f.file + ':' + f.line;
 		if (!groups.has(key)) groups.set(key, []);
 		groups.get(key).push(f);
 	}
@@ -47,7 +47,7 @@ function findingCards(findings, onshow) {
 			h('div', {class: 'found'}, ...list.map((f, n) => h('section', {},
 				h('h3', {}, bdi(f.text.replace(' (most at ' + f.path + ')', '').replace(': ' + f.path + ': ', ': '))),
 				f.chain ? chainOf(f.chain, n ? chain : [], f.rule === 'growth' ? 'added' : 'own') : f.path ? h('p', {}, mark(''), bdi(f.path, 'mono'), f.type ? bdi(shortName(f.type), 'type') : null) : null,
-				...[f.examples, f.also_held_by].map(lines => lines ? h('p', {class: 'also'}, bdi(lines.join(' '))) : null),
+				...(f.also_held_by || []).filter(Boolean).map(line => h('p', {class: 'also'}, bdi(line))),
 				h('p', {class: 'actions'},
 					f.path && onshow ? h('button', {type: 'button', onclick: () => onshow(f.path)}, 'Show in the tree') : null,
 					f.path ? h('button', {type: 'button', onclick: () => copy(f.path, 'path')}, 'Copy path') : null,
