@@ -7,7 +7,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/leakgate/leakgate/internal/engine/capture/reach"
+	"github.com/leakgate/leakgate/internal/engine/capture/inspect"
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/process/freeze"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
@@ -71,16 +71,16 @@ func variablesWithin(x *debuginfo.Index, all []*Reach) (within bool, err error) 
 	if err := programVariables.prepare(x); err != nil {
 		return false, nil // a scan has other ways
 	}
-	walks := make([]*reach.Walk, len(all))
+	walks := make([]*inspect.Walk, len(all))
 	for i, r := range all {
 		v, ok := programVariables.find(r)
 		if !ok {
 			return false, nil
 		}
-		walks[i] = programVariables.layout.Variable(v.Addr, reach.Limit{Objects: orAny(r.MaxObjects), Bytes: orAny(r.MaxBytes)})
+		walks[i] = programVariables.all.Walk(v.Addr, inspect.Limit{Objects: orAny(r.MaxObjects), Bytes: orAny(r.MaxBytes)})
 	}
 	alone := false
-	freeze.OnOneProcessor(func() { alone = programVariables.layout.RunAll(walks) })
+	freeze.OnOneProcessor(func() { alone = programVariables.all.RunAll(walks) })
 	for i, w := range walks {
 		all[i].Objects, all[i].Bytes = w.Objects, w.Bytes
 		alone = alone && w.Within()
@@ -101,8 +101,8 @@ var programVariables variables
 
 type variables struct {
 	x        *debuginfo.Index
-	layout   *reach.Layout
-	err      error           // why layout is nil
+	all      *inspect.Variables
+	err      error           // why all is nil
 	packages map[string]bool // packages with a variable or a function
 	// names of packages that are not the last element of their import path, by that path
 	names map[string]string
@@ -116,13 +116,10 @@ func (v *variables) prepare(x *debuginfo.Index) error {
 	if v.x == x {
 		return v.err
 	}
-	v.x, v.layout, v.packages, v.names = x, nil, make(map[string]bool), x.PackageNames()
-	bias, err := snapshot.LoadBias(x)
-	if err == nil {
-		v.layout, err = reach.Load(x, bias)
-	}
-	if v.err = err; err != nil {
-		return err
+	v.x, v.all, v.packages, v.names = x, nil, make(map[string]bool), x.PackageNames()
+	v.all, v.err = variablesOf(x)
+	if v.err != nil {
+		return v.err
 	}
 	for _, g := range x.Globals() {
 		v.packages[g.Package] = true
@@ -131,6 +128,18 @@ func (v *variables) prepare(x *debuginfo.Index) error {
 		v.packages[f.Package] = true
 	}
 	return nil
+}
+
+func variablesOf(x *debuginfo.Index) (*inspect.Variables, error) {
+	layout, err := layoutOf(x)
+	if err != nil {
+		return nil, err
+	}
+	bias, err := snapshot.LoadBias(x)
+	if err != nil {
+		return nil, err
+	}
+	return inspect.NewVariables(layout, x, bias)
 }
 
 // find returns the one variable that r means, if it can mean nothing else: no variable of another

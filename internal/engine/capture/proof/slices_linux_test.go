@@ -15,8 +15,8 @@ type sliceHolder struct {
 
 var holder *sliceHolder
 
-// Slices in objects are watched, or the watch says that they cannot be watched: also if collections
-// end and spans are added while it reads.
+// Slices in objects are watched, or the watch says that they cannot be watched: also if
+// collections end and spans are added while it reads.
 func TestSlicesBesideCollections(t *testing.T) {
 	const room, rounds = 1000, 300
 	holder = &sliceHolder{about: "a test", names: make([]string, 0, room)}

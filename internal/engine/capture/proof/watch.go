@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"runtime/metrics"
 
-	"github.com/leakgate/leakgate/internal/engine/capture/newborn"
+	"github.com/leakgate/leakgate/internal/engine/capture/inspect"
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 )
@@ -16,7 +16,7 @@ import (
 // the program runs. It is for one goroutine at a time, and holds memory outside of the Go heap
 // until Close: about a bit for each object.
 type Watch struct {
-	of     *newborn.Watch
+	of     *inspect.Watch
 	failed error // first error of note
 }
 
@@ -38,12 +38,12 @@ type Newcomers struct {
 func StartWatch(ctx context.Context, logf func(string, ...any)) (_ *Watch, err error) {
 	defer snapshot.Turn()()
 	defer snapshot.Guard(&err)()
-	layout, err := newbornLayout(ctx, logf)
+	layout, err := layout(ctx, logf)
 	if err != nil {
 		return nil, err
 	}
 	metrics.Read(marked[:]) // the first use of package metrics allocates
-	w := &Watch{of: newborn.New(layout)}
+	w := &Watch{of: inspect.New(layout)}
 	if err = snapshot.CollectNow(ctx); err == nil {
 		err = w.of.Begin()
 	}
@@ -54,8 +54,8 @@ func StartWatch(ctx context.Context, logf func(string, ...any)) (_ *Watch, err e
 	return w, nil
 }
 
-// newbornLayout returns the layout of the runtime's records in this program.
-func newbornLayout(ctx context.Context, logf func(string, ...any)) (*newborn.Layout, error) {
+// layout returns the layout of the runtime's records in this program.
+func layout(ctx context.Context, logf func(string, ...any)) (*inspect.Layout, error) {
 	if snapshot.Padded {
 		return nil, snapshot.ErrPadded()
 	}
@@ -70,7 +70,7 @@ func newbornLayout(ctx context.Context, logf func(string, ...any)) (*newborn.Lay
 }
 
 // layoutOf returns the layout of the runtime's records in the program of an index.
-func layoutOf(index *debuginfo.Index) (*newborn.Layout, error) {
+func layoutOf(index *debuginfo.Index) (*inspect.Layout, error) {
 	if known.index == index {
 		return known.layout, nil
 	}
@@ -78,7 +78,7 @@ func layoutOf(index *debuginfo.Index) (*newborn.Layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	layout, err := newborn.NewLayout(index, bias)
+	layout, err := inspect.NewLayout(index, bias)
 	if err != nil {
 		return nil, watchError(err)
 	}
@@ -86,11 +86,11 @@ func layoutOf(index *debuginfo.Index) (*newborn.Layout, error) {
 	return layout, nil
 }
 
-// known caches the layout that was looked up last: a lookup takes half a millisecond. Captures take
-// turns.
+// known caches the layout that was looked up last: a lookup takes half a millisecond. Captures
+// take turns.
 var known struct {
 	index  *debuginfo.Index
-	layout *newborn.Layout
+	layout *inspect.Layout
 }
 
 // Passed takes a garbage collection into account that the program made by itself. Call it after

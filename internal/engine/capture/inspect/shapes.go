@@ -1,4 +1,4 @@
-package newborn
+package inspect
 
 import (
 	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
@@ -62,7 +62,7 @@ func (l *Layout) CountShapes(shapes []Shape) (objects, bytes int64, err error) {
 func (l *Layout) mayBe(s *span, i uint32, shapes []Shape, fit uint) bool {
 	at := s.base + uintptr(i)*s.size
 	if s.size <= rtlayout.MaxHeapBits {
-		mask := l.heapBits(s, at)
+		mask := l.heapBits(s.base, s.pages, s.size, at)
 		for k := range shapes {
 			if fit>>k&1 != 0 && (mask^shapes[k].Mask)&shapes[k].Known == 0 {
 				return true
@@ -83,16 +83,17 @@ func (l *Layout) mayBe(s *span, i uint32, shapes []Shape, fit uint) bool {
 	return false
 }
 
-// heapBits returns the pointer bits of a small object, one bit for each word (go1.26 and go1.27
-// runtime/mbitmap.go, spanHeapBitsRange).
+// heapBits returns the pointer bits of a small object, one bit for each word, given the address
+// and size of its span, its own size and its address (go1.26 and go1.27 runtime/mbitmap.go,
+// spanHeapBitsRange).
 //
 //go:norace
-func (l *Layout) heapBits(s *span, at uintptr) uint64 {
-	table := s.base + s.pages - s.pages/64
-	if l.greenTea && s.size >= 16 {
+func (l *Layout) heapBits(span, size, object, at uintptr) uint64 {
+	table := span + size - size/64
+	if l.greenTea && object >= 16 {
 		table -= rtlayout.InlineMarkBits
 	}
-	n, first := s.size/8, (at-s.base)/8
+	n, first := object/8, (at-span)/8
 	b := uint64(rawmem.Word(table+first/64*8)) >> (first % 64)
 	if first%64+n > 64 {
 		b |= uint64(rawmem.Word(table+first/64*8+8)) << (64 - first%64)

@@ -1,13 +1,13 @@
-package newborn
+package inspect
 
 import (
 	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
 
-// A frameWord records a word of a stack that may be the length of a slice, by its distance from the
-// stack's upper end, since stacks move. In a frame, the compiler puts a slice's pointer, length and
-// capacity where it likes.
+// A frameWord records a word of a stack that may be the length of a slice, by its distance from
+// the stack's upper end, since stacks move. In a frame, the compiler puts a slice's pointer,
+// length and capacity where it likes.
 type frameWord struct {
 	goroutine uint64
 	k         int // index of the goroutine's record
@@ -19,8 +19,8 @@ const (
 	maxLength = 1 << 32 // elements
 )
 
-// stack returns the part in use of the stack of the goroutine whose record has index k; ok is false
-// if that goroutine runs, or is another one.
+// stack returns the part in use of the stack of the goroutine whose record has index k; ok is
+// false if that goroutine runs, or is another one.
 func (l *Layout) stack(k int, id uint64) (sp, hi uintptr, ok bool) {
 	g := rawmem.Word(rawmem.Word(l.at.AllGs) + uintptr(8*k))
 	sp, hi = rawmem.Word(g+l.g.SP), rawmem.Word(g+l.g.StackHi)
@@ -82,8 +82,8 @@ func (l *Layout) frameGrew(words []frameWord, calls int) bool {
 	return false
 }
 
-// leadsTo reports whether a word of memory leads to an object of at least so many bytes. It returns
-// true if it cannot tell.
+// leadsTo reports whether a word of memory leads to an object of at least so many bytes. It
+// returns true if it cannot tell.
 //
 //go:norace
 func (l *Layout) leadsTo(from, to, size uintptr) (leads bool) {

@@ -1,4 +1,4 @@
-package newborn
+package inspect
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
 
-// A record is the data that a watch keeps of a span: its old objects, and the numbers of entries of
-// those that are maps.
+// A record is the data that a watch keeps of a span: its old objects, and the numbers of entries
+// of those that are maps.
 type record struct {
 	base           uintptr // 0: there was no span
 	size           uintptr

@@ -1,4 +1,4 @@
-package newborn
+package inspect
 
 import (
 	"errors"
@@ -95,9 +95,9 @@ func (l *Layout) spans(swept bool, visit func(k int, s *span)) error {
 	return nil
 }
 
-// mapEntries reads an object as a map's header or table, and returns the number of entries recorded
-// in it. ok is false for an object that is certainly neither; an object that looks like one counts
-// as a map.
+// mapEntries reads an object as a map's header or table, and returns the number of entries
+// recorded in it. ok is false for an object that is certainly neither; an object that looks like
+// one counts as a map.
 func (l *Layout) mapEntries(p, size uintptr) (uint32, bool) {
 	if size == l.table.Size {
 		used, capacity := rawmem.Quarter(p+l.table.Used), rawmem.Quarter(p+l.table.Capacity)

@@ -1,4 +1,4 @@
-package newborn
+package inspect
 
 import (
 	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"

@@ -1,15 +1,16 @@
-package newborn
+package inspect
 
 import (
 	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
 
-// A Layout has the addresses of the runtime's variables that a watch reads, and the offsets of
-// fields.
+// A Layout has the addresses of the runtime's variables that this package reads, and the offsets
+// of fields.
 type Layout struct {
 	at         rtlayout.Variables
 	mheap      rtlayout.Heap
+	arena      rtlayout.Arena
 	mspan      rtlayout.Span
 	g          rtlayout.Goroutine
 	p          rtlayout.Processor
@@ -29,7 +30,7 @@ type Layout struct {
 // NewLayout looks up the layout of a program that was loaded bias bytes above where it was linked.
 func NewLayout(names rtlayout.Names, bias uint64) (*Layout, error) {
 	in, l := rtlayout.In(names, bias), &Layout{}
-	in.Fill(&l.at, &l.mheap, &l.mspan, &l.g, &l.p, &l.timer, &l.hchan, &l.header, &l.table, &l.moduledata, &l.descriptor)
+	in.Fill(&l.at, &l.mheap, &l.arena, &l.mspan, &l.g, &l.p, &l.timer, &l.hchan, &l.header, &l.table, &l.moduledata, &l.descriptor)
 	if err := in.Err(); err != nil {
 		return nil, err
 	}

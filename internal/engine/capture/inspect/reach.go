@@ -1,4 +1,4 @@
-package reach
+package inspect
 
 import (
 	"math/bits"
@@ -40,7 +40,7 @@ const (
 //   - If a pointer leads onto a stack, or into memory of the arenas experiment, the walk proves
 //     nothing.
 type Walk struct {
-	*Layout
+	*Variables
 	most Limit
 
 	Objects, Bytes int64
@@ -52,16 +52,16 @@ type Walk struct {
 	n            int       // number of addresses in seen
 }
 
-// Variable returns a walk from the variable with the given address in the debug information. It
+// Walk returns a walk from the variable with the given address in the debug information. It
 // allocates all memory that the walk takes.
-func (l *Layout) Variable(addr uint64, limit Limit) *Walk {
+func (v *Variables) Walk(addr uint64, limit Limit) *Walk {
 	room := maxSeen
 	if limit.Objects < maxSeen-minSeen {
 		room = int(limit.Objects) + minSeen
 	}
 	size := 1 << bits.Len(uint(2*room))
-	w := &Walk{Layout: l, most: limit, todo: make([]uintptr, 0, room), seen: make([]uintptr, size)}
-	if at := uintptr(addr + l.bias); w.segment(at) != nil { // else it holds no pointers
+	w := &Walk{Variables: v, most: limit, todo: make([]uintptr, 0, room), seen: make([]uintptr, size)}
+	if at := uintptr(addr + v.bias); w.segment(at) != nil { // else it holds no pointers
 		w.add(at)
 		w.push(at)
 	}
@@ -71,26 +71,26 @@ func (l *Layout) Variable(addr uint64, limit Limit) *Walk {
 // Within reports whether the walk counted all that the variable leads to, within the limit.
 func (w *Walk) Within() bool { return !w.inconclusive }
 
-// RunAll runs walks, and reports whether no other goroutine ran meanwhile. The caller must have the
-// only processor. RunAll allocates nothing. If the caller's goroutine is preempted, the processor's
-// time slice number changes when the goroutine goes on (go1.26 and go1.27 runtime/proc.go,
-// execute): the goroutine does not inherit a time slice, since it comes from the queue of all
-// processors.
+// RunAll runs walks, and reports whether no other goroutine ran meanwhile. The caller must have
+// the only processor. RunAll allocates nothing. If the caller's goroutine is preempted, the
+// processor's time slice number changes when the goroutine goes on (go1.26 and go1.27
+// runtime/proc.go, execute): the goroutine does not inherit a time slice, since it comes from the
+// queue of all processors.
 //
 //go:norace
-func (l *Layout) RunAll(walks []*Walk) (alone bool) {
-	before := l.slices()
+func (v *Variables) RunAll(walks []*Walk) (alone bool) {
+	before := v.slices()
 	for _, w := range walks {
 		w.run()
 	}
-	return l.slices() == before
+	return v.slices() == before
 }
 
 // slices returns how many time slices the first processor has given out.
 //
 //go:norace
-func (l *Layout) slices() uint32 {
-	return uint32(rawmem.Word(rawmem.Word(l.at.AllPs) + l.p.Slices))
+func (v *Variables) slices() uint32 {
+	return uint32(rawmem.Word(rawmem.Word(v.at.AllPs) + v.p.Slices))
 }
 
 //go:norace
@@ -183,7 +183,7 @@ func (w *Walk) object(at uintptr) {
 		}
 		return
 	}
-	mask := w.mask(s, at, elem)
+	mask := w.heapBits(rawmem.Word(s+w.mspan.StartAddr), rawmem.Word(s+w.mspan.Pages)*rtlayout.PageSize, elem, at)
 	if elem == w.header.Size && mask == 1<<(w.header.Directory/8) {
 		w.count(int64(min(rawmem.Word(at+w.header.Used), 1<<40)), 0)
 	}
@@ -191,28 +191,6 @@ func (w *Walk) object(at uintptr) {
 		w.follow(rawmem.Word(at + uintptr(bits.TrailingZeros64(mask))*8))
 		w.read()
 	}
-}
-
-// mask returns the pointer bits of a small object, one bit for each word (runtime/mbitmap.go,
-// spanHeapBitsRange).
-//
-//go:norace
-func (w *Walk) mask(s, at, elem uintptr) uint64 {
-	start, size := rawmem.Word(s+w.mspan.StartAddr), rawmem.Word(s+w.mspan.Pages)<<rtlayout.PageShift
-	table := start + size - size/64
-	if w.greenTea && elem >= 16 {
-		table -= rtlayout.InlineMarkBits
-	}
-	n := elem / 8
-	first := (at - start) / 8
-	b := uint64(rawmem.Word(table+first/64*8)) >> (first % 64)
-	if first%64+n > 64 {
-		b |= uint64(rawmem.Word(table+first/64*8+8)) << (64 - first%64)
-	}
-	if n < 64 {
-		b &= 1<<n - 1
-	}
-	return b
 }
 
 // follow adds what a word points to, if the word is a pointer.
@@ -253,8 +231,9 @@ func (w *Walk) follow(p uintptr) {
 	}
 }
 
-// span returns the address of the runtime's record of the span that holds the object at an address,
-// or 0 if there is none. The runtime never gives back such records, nor the heap's memory.
+// span returns the address of the runtime's record of the span that holds the object at an
+// address, or 0 if there is none. The runtime never gives back such records, nor the heap's
+// memory.
 //
 //go:norace
 func (w *Walk) span(p uintptr) uintptr {
@@ -262,7 +241,7 @@ func (w *Walk) span(p uintptr) uintptr {
 	if arena >= 1<<(addressBit-rtlayout.ArenaShift) {
 		return 0
 	}
-	list := rawmem.Word(w.arenas + arena>>rtlayout.ArenaL2Bits*8)
+	list := rawmem.Word(w.at.Heap + w.mheap.Arenas + arena>>rtlayout.ArenaL2Bits*8)
 	if list == 0 {
 		return 0
 	}

@@ -1,4 +1,4 @@
-package newborn
+package inspect
 
 import "github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 
@@ -8,7 +8,8 @@ type queue struct {
 	len int
 }
 
-// maxChannels bounds the objects that may be channels; if there are more, channels are not watched.
+// maxChannels bounds the objects that may be channels; if there are more, channels are not
+// watched.
 const maxChannels = 1 << 18
 
 // queuesIn records what may be channels among objects.

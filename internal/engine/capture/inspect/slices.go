@@ -1,13 +1,13 @@
-package newborn
+package inspect
 
 import "github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 
 // Slices records memory that may hold slice headers, in package variables and, if the heap is
-// small, in its objects, to find the slices that got longer: elements within a slice's array are no
-// new objects. Neither are those in the buffers of channels, and those of slices whose lengths lie
-// in frames. It reads memory in place that the program may write to meanwhile. It knows no types:
-// three words that look like a pointer to an array on the heap, a length and a capacity count as a
-// header. It is for one goroutine at a time.
+// small, in its objects, to find the slices that got longer: elements within a slice's array are
+// no new objects. Neither are those in the buffers of channels, and those of slices whose lengths
+// lie in frames. It reads memory in place that the program may write to meanwhile. It knows no
+// types: three words that look like a pointer to an array on the heap, a length and a capacity
+// count as a header. It is for one goroutine at a time.
 type Slices struct {
 	// Unwatched is the size in bytes of the spans with pointers, if they are too large to look for
 	// headers in them: then only package variables are watched.
@@ -40,7 +40,8 @@ const (
 )
 
 // NewSlices records the headers that exist now. Headers in free objects may be uninitialized
-// memory. It returns an error if, at each of several tries, spans were added or a collection ended.
+// memory. It returns an error if, at each of several tries, spans were added or a collection
+// ended.
 func NewSlices(l *Layout) (*Slices, error) {
 	s := &Slices{layout: l}
 	return s, tryAgain(s.begin)
@@ -169,8 +170,8 @@ func (s *Slices) isSlice(at uintptr) bool {
 	return !ok || room <= behind
 }
 
-// behind returns how many bytes lie between an address and the end of its object, 0 if it is not on
-// the heap. ok is false if it cannot tell.
+// behind returns how many bytes lie between an address and the end of its object, 0 if it is not
+// on the heap. ok is false if it cannot tell.
 //
 //go:norace
 func (l *Layout) behind(p uintptr) (size uintptr, ok bool) {

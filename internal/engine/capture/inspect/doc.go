@@ -1,8 +1,10 @@
-// Package newborn counts, without a snapshot, what is new in the running process: the heap objects,
-// map entries, goroutines and pending timers that exist after a garbage collection and did not
-// exist after an earlier one. It reads the runtime's own records in place, while the program runs.
+// Package inspect reads the runtime's own records and the memory of this very process in place,
+// without a snapshot. A Watch counts what is new: the heap objects, map entries, goroutines and
+// pending timers that exist after a garbage collection and did not exist after an earlier one. A
+// Walk counts what a package variable leads to. CountShapes counts the objects that may have a
+// type.
 //
-// # Why that is exact
+// # Why what is new is exact
 //
 // A collection marks the objects that are alive, and sweeping a span makes these marks its
 // allocBits, which allocation does not change (go1.26 and go1.27 runtime/mbitmap.go, mspan.isFree;
@@ -22,6 +24,6 @@
 //
 // # What is new without being an object
 //
-// Elements that are appended to a slice within its capacity are new without being an object. Slices
-// detects them, by the lengths in memory that looks like a slice's header.
-package newborn
+// Elements that are appended to a slice within its capacity are new without being an object.
+// Slices detects them, by the lengths in memory that looks like a slice's header.
+package inspect
