@@ -49,6 +49,8 @@ func TestWhatOpLeftBeforeItFailed(t *testing.T) {
 		t.Cleanup(func() { close(c) })
 	}
 	const notified, started = "20 descriptors were opened and not closed (20 of inotify)", "20 goroutines were started and have not ended"
+	time.Sleep(20 * time.Millisecond)    // goroutines of other tests end
+	before := runtime.NumGoroutine() + 1 // with that of a row
 	for _, tt := range []struct {
 		name  string
 		leave func(t *testing.T)
@@ -65,12 +67,10 @@ func TestWhatOpLeftBeforeItFailed(t *testing.T) {
 		{"skip", notify, func(ft *endingT) { ft.skipped = true; runtime.Goexit() }, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			before := runtime.NumGoroutine()
-			t.Cleanup(func() { // those of one row would be missing in the next
-				for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
-					time.Sleep(time.Millisecond)
-				}
-			})
+			// The goroutines of the row before, the one that ran it among them, would end meanwhile.
+			for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
+				time.Sleep(time.Millisecond)
+			}
 			ft := &endingT{failingT: failingT{recordingT{name: "TestOp"}}}
 			done := make(chan any)
 			go func() {

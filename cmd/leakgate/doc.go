@@ -266,7 +266,7 @@
 //	native.pb.gz           with -native, the calls that allocate what C code has more and more of
 //	native.base.pb.gz      the same one batch of calls earlier
 //	goroutine.pb.gz        the goroutines
-//	stack.pb.gz            their stack memory, as "leakgate stack" shows it
+//	stack.pb.gz            their stack memory, as "leakgate view" shows it
 //	report.json            the scan's report
 //	report.base.json       that of the baseline, or of the first snapshot of AssertNoGrowth
 //	golden.txt             what the golden file would be
