@@ -17,7 +17,12 @@ import (
 //
 // It keeps only a weak pointer. The check runs as a t.Cleanup function, after those that are
 // registered later, so call ExpectCollected before the test registers its own cleanups. An object
-// that only the testing package holds is no leak. A test that failed or was skipped is not checked.
+// that only the testing package holds is no leak. A test that failed, panicked or was skipped is
+// not checked.
+//
+// When a test ends, nothing uses its variables any more, and an object that only they lead to is
+// garbage. If the test itself makes the server and drops it, call AssertCollected while the server
+// is still in use.
 //
 // If the object is garbage, the check costs a garbage collection. Otherwise the object is given two
 // more, and half a second. Only then the process is frozen and searched, as for AssertRetained.

@@ -2,6 +2,7 @@ package leakcheck_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,10 +42,10 @@ func TestAlsoHeld(t *testing.T) {
 		guests, listed int
 		want           string
 	}{
-		{20, 20, "cutting that is not enough, all 20 objects are also held by the package variable github.com/leakgate/leakgate/leakcheck_test.hotelVisitors (elsewhere_test.go:20)\n"},
-		{20, 10, "cutting that is not enough, 10 of the 20 objects are also held by the package variable github.com/leakgate/leakgate/leakcheck_test.hotelVisitors (elsewhere_test.go:20)\n"},
+		{20, 20, "cutting that is not enough, all 20 objects are also held by the package variable github.com/leakgate/leakgate/leakcheck_test.hotelVisitors (elsewhere_test.go:21)\n"},
+		{20, 10, "cutting that is not enough, 10 of the 20 objects are also held by the package variable github.com/leakgate/leakgate/leakcheck_test.hotelVisitors (elsewhere_test.go:21)\n"},
 		{20, 4, ""},
-		{1, 1, "cutting that is not enough, it is also held by the package variable github.com/leakgate/leakgate/leakcheck_test.hotelVisitors (elsewhere_test.go:20)\n"},
+		{1, 1, "cutting that is not enough, it is also held by the package variable github.com/leakgate/leakgate/leakcheck_test.hotelVisitors (elsewhere_test.go:21)\n"},
 	} {
 		t.Run(fmt.Sprint(c.guests, c.listed), func(t *testing.T) {
 			fillHotel(t, c.guests, c.listed)
@@ -62,6 +63,22 @@ func TestAlsoHeld(t *testing.T) {
 			wantParts(t, message, c.want, "   at github.com/leakgate/leakgate/leakcheck_test.hotelVisitors.byID[*]\n")
 		})
 	}
+}
+
+var hotelIndex struct{ byFloor, byName []*guest }
+
+// A variable that holds objects in two ways is named once.
+func TestAlsoHeldByTheSame(t *testing.T) {
+	fillHotel(t, 20, 0)
+	hotelIndex.byFloor, hotelIndex.byName = hotelRooms, slices.Clone(hotelRooms)
+	t.Cleanup(func() { hotelIndex.byFloor, hotelIndex.byName = nil, nil })
+	hotelRooms, hotelSame = nil, nil
+	ft := &recordingT{name: "TestHotel"}
+	if leakcheck.AssertRetained(ft, leakcheck.Type[*guest]().None()) {
+		t.Fatal("passed")
+	}
+	wantParts(t, strings.Join(ft.errors, "\n"), "held by the package variable github.com/leakgate/leakgate/leakcheck_test.hotelIndex (",
+		"cutting that is not enough, all 20 objects are also held by the same root on another path\n", ".hotelIndex.byName[*]\n")
 }
 
 // Messages show what is in some of the objects, unless LEAKGATE_EXAMPLES says off; also where
@@ -94,5 +111,5 @@ func TestGrowthAlsoHeld(t *testing.T) {
 	}, leakcheck.Iterations(5)) {
 		t.Fatal("passed")
 	}
-	wantParts(t, strings.Join(ft.errors, "\n"), "cutting that is not enough, all ", "objects are also held by the package variable github.com/leakgate/leakgate/leakcheck_test.hotelVisitors (elsewhere_test.go:20)\n")
+	wantParts(t, strings.Join(ft.errors, "\n"), "cutting that is not enough, all ", "objects are also held by the package variable github.com/leakgate/leakgate/leakcheck_test.hotelVisitors (elsewhere_test.go:21)\n")
 }

@@ -2,6 +2,7 @@ package collected
 
 import (
 	"reflect"
+	"runtime"
 	"sync"
 	"unsafe"
 	"weak"
@@ -101,12 +102,25 @@ func ExpectLater(t environ.TestingT, e *expectation) {
 		if test != "" {
 			es = takeExpectations(test)
 		}
-		if s, ok := t.(environ.Ended); ok && (s.Failed() || s.Skipped()) {
+		if s, ok := t.(environ.Ended); ok && (s.Failed() || s.Skipped()) || isPanicking() {
 			t.Logf("leakcheck: whether %s can be collected was not checked, because the test failed or was skipped", textfmt.CountNoun(int64(len(es)), "object"))
 			return
 		}
 		checkCollected(assertion.ThisProcess(), t, es, atEnd)
 	})
+}
+
+// isPanicking reports whether the goroutine panics. The stack of one that does still has the frames
+// of the test, with its variables, and package testing marks the test as failed only after its
+// cleanups (go1.26 testing/testing.go, tRunner).
+func isPanicking() bool {
+	var pcs [32]uintptr // the cleanup is a few frames from runtime.gopanic
+	for _, pc := range pcs[:runtime.Callers(1, pcs[:])] {
+		if runtime.FuncForPC(pc).Name() == "runtime.gopanic" {
+			return true
+		}
+	}
+	return false
 }
 
 // keepExpectation adds an expectation to those of a test, and reports whether it is the first.

@@ -1,8 +1,6 @@
 package message
 
 import (
-	"fmt"
-
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
@@ -54,14 +52,19 @@ func AlsoHeldBy(t *tree.Trace, obs *observe.Observation, env *environ.Environmen
 	if holder == nil {
 		return lines
 	}
-	what := fmt.Sprintf("%s of the %s are", textfmt.Count(held), textfmt.CountNoun(all, "object"))
+	objects := textfmt.CountNoun(all, "object")
+	what := textfmt.Count(held) + " of the " + objects + " are"
 	switch {
 	case all == 1:
 		what = "it is"
 	case held >= all:
-		what = fmt.Sprintf("all %s are", textfmt.CountNoun(all, "object"))
+		what = "all " + objects + " are"
 	}
-	lines = append(lines, "", "cutting that is not enough, "+what+" also "+HeldBy(holder, env)[0])
+	by := "held by the same root on another path"
+	if holder.Name != t.Branches[0].Name {
+		by = HeldBy(holder, env)[0]
+	}
+	lines = append(lines, "", "cutting that is not enough, "+what+" also "+by)
 	if holder = Deepest(holder); holder.Parent != nil {
 		lines = append(lines, "   at "+textfmt.Abridge(holder.Path, MaxNameShown))
 	}

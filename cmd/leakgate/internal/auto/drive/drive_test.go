@@ -68,6 +68,19 @@ printf '\n\000leakgate 1 TestB\nbye\n'; kill -9 $$`)
 	require.Equal(t, Tried{Name: "TestB", Status: "ended", Reason: "signal: killed\nbye"}, r.Functions[1])
 }
 
+// A benchmark that hangs after its loop was repeated, since it waits for what follows the loop, is
+// covered.
+func TestHangsAfterLoop(t *testing.T) {
+	b := stub(t, `cat > $journal <<EOF
+{"Event":"begin"}
+{"Event":"held","Function":"BenchmarkA","Label":"BenchmarkA#1"}
+{"Event":"hangs","Function":"BenchmarkA"}
+EOF`)
+	r, err := b.Run(context.Background(), nil, []string{"BenchmarkA"})
+	require.NoError(t, err)
+	require.Equal(t, []Tried{{Name: "BenchmarkA", Status: "ok"}}, r.Benchmarks)
+}
+
 // Functions that had no room are explored after the others, and one that did not come back at first
 // comes last. It is not known what it leaves, if its time is over.
 func TestWaves(t *testing.T) {

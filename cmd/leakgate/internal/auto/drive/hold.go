@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
@@ -44,6 +45,10 @@ func (s *state) hold(benchmarks []string, end time.Time) error {
 			return nil // the benchmarks are named as not tried
 		case p.ended:
 			return nil
+		case slices.ContainsFunc(p.held, func(e repeat.Event) bool { return e.Function == p.hung }):
+			// Its loop was repeated. It hangs since the loop was ended: its deferred functions wait
+			// for what follows the loop.
+			s.held[p.hung] = &Tried{Name: p.hung, Status: repeat.OK}
 		case p.hung != "":
 			s.held[p.hung] = &Tried{Name: p.hung, Status: repeat.Hangs, Took: p.hungFor}
 		case s.held[culprit] == nil && culprit != "":

@@ -102,7 +102,7 @@ func (s *Sorter) Notes(all bool) []string {
 		notes = append(notes, "in a dependency, "+c.growth.Module+": "+text(c.growth)+"; fed by "+c.fed[0].String())
 	}
 	for _, line := range values(s.nonFindings[Held]) {
-		notes = append(notes, "in what a test or benchmark keeps, which is a leak if it is to live long: "+line)
+		notes = append(notes, "in an object that a test or benchmark keeps, which is a leak if such an object is to live long: "+line)
 	}
 	for _, line := range values(s.nonFindings[Unclosed]) {
 		notes = append(notes, "goroutines that tests do not end, as a rule since they do not close what they open: "+line)

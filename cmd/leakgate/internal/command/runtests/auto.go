@@ -251,8 +251,11 @@ func (a *autoRun) conclude() error {
 func (a *autoRun) coverage(took time.Duration) string {
 	all := a.covered + len(a.uncovered)
 	grows := "nothing grows"
-	if n := a.sorter.Found(); n > 0 {
+	switch n := a.sorter.Found(); {
+	case n > 0:
 		grows = textfmt.CountNoun(int64(n), "leak")
+	case len(a.sorter.Notes(false)) > 0:
+		grows = "no leak" // notes say what grows
 	}
 	text := fmt.Sprintf("repeated %d of %s in %.0f s, %s", a.covered, textfmt.CountNoun(int64(all), "function"), took.Seconds(), grows)
 	if len(a.uncovered) == 0 {
