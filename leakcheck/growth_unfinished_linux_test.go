@@ -67,7 +67,8 @@ func TestWhatOpLeftBeforeItFailed(t *testing.T) {
 		{"skip", notify, func(ft *endingT) { ft.skipped = true; runtime.Goexit() }, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			// The goroutines of the row before, the one that ran it among them, would end meanwhile.
+			// The goroutines of the row before, the one that ran it among them, would end
+			// meanwhile.
 			for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
 				time.Sleep(time.Millisecond)
 			}
