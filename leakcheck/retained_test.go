@@ -90,7 +90,7 @@ func TestMisuse(t *testing.T) {
 		want string
 	}{
 		{[]Option{Root("app.sesions").None()}, `leakcheck: Root("app.sesions").None(): the program has no package variable or function of that name; did you mean example.com/app.sessions, other.org/app.sessions2?
-    (the linker drops variables that nothing uses)`},
+    (the linker drops variables that nothing uses, the compiler the names of some in functions)`},
 		{[]Option{Path("app.server.conns").None()}, "no package variable or function of that name"},
 		{[]Option{TypeNamed("app.Sesion").None()}, `TypeNamed("app.Sesion").None(): the program has no such type; did you mean example.com/app.Session`},
 		{[]Option{Root("").None()}, `Root(""): the pattern is empty`},

@@ -31,7 +31,7 @@ func NothingMeant(option string, sel *request.Selector, s tree.Scope, at *Seen) 
 			"\n    (Type[T]() is checked by the compiler)"
 	}
 	return fmt.Sprintf("%s: the program has no package variable or function of that name%s", option, naming.DidYouMean(sel.Path.Text, at.Names.RootNames(), symbol.Unescape)) +
-		"\n    (the linker drops variables that nothing uses)"
+		"\n    (the linker drops variables that nothing uses, the compiler the names of some in functions)"
 }
 
 // noField returns what is wrong with an option whose path goes by a field that does not exist, ""
