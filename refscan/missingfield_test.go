@@ -25,7 +25,7 @@ func program(t testing.TB) *inventory.Program {
 	return &inventory.Program{Index: x}
 }
 
-// pathsArePossible fails the test if a path from a package variable goes by a field that is said to
+// pathsArePossible fails the test if a path from a variable goes by a field that is said to
 // be missing, except below types of the standard library.
 func pathsArePossible(t testing.TB, r *refscan.Report) {
 	t.Helper()
@@ -44,7 +44,7 @@ func pathsArePossible(t testing.TB, r *refscan.Report) {
 		}
 	}
 	for _, n := range r.Roots {
-		if n.Root != nil && n.Root.Kind == refscan.RootGlobal {
+		if n.Root != nil && (n.Root.Kind == refscan.RootGlobal || n.Root.Kind == refscan.RootFrame) {
 			walk(n.Name, "", n)
 		}
 	}
@@ -84,7 +84,14 @@ var (
 	bareHeld  struct{ one, two *cargo }
 )
 
+//go:noinline
+func depotUser(d *depot) {
+	runtime.Gosched() // meanwhile d is in the frame
+	runtime.KeepAlive(d)
+}
+
 func TestMissingField(t *testing.T) {
+	depotUser(depotHeld)
 	depotHeld.goods = append(depotHeld.goods, newCargo())
 	depotHeld.entries = map[int]*cargo{1: newCargo()}
 	hallHeld.part.left = newCargo()
@@ -114,7 +121,11 @@ func TestMissingField(t *testing.T) {
 		{"lotHeld", ".entry", "|entry|entries"},
 		{"hallHeld", ".part.wrong", ".part|wrong|left"},
 
+		{"depotUser.d", ".gods[*]", "|gods|" + fields},
+
 		// What is there, and what nobody can tell.
+		{"depotUser.d", ".goods[*].data", ""},
+		{"depotUser.noSuchVariable", ".x", ""},
 		{"depotHeld", "", ""},
 		{"depotHeld", ".annex.Spare[*].data", ""},
 		{"depotHeld", ".Two[*].left.data", ""},

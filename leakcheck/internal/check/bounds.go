@@ -98,7 +98,7 @@ func (c *boundsCheck) judge(b *request.Bound, cut *cut, held *observe.Held, s *S
 	}
 	if len(cut.Native) > 0 {
 		selected = cut.holders
-	} else if b.Selector.Kind == request.SelectPath && len(b.Selector.Selects(s.Everything)) == 0 {
+	} else if b.Selector.Kind == request.SelectPath && found == (tree.Tally{}) && len(b.Selector.Selects(s.Everything)) == 0 {
 		notes = append(notes, fmt.Sprintf("%s: its root exists, but nothing is retained at that path now", b))
 	}
 	f := Finding{

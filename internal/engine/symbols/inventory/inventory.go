@@ -43,17 +43,28 @@ func (p *Program) KnownRoot(match func(name string) bool) bool {
 		if match(f.Name + ".$tmp") { // frame slots that belong to no variable
 			return true
 		}
+	}
+	known := false
+	p.locals(func(name string, _ *debuginfo.Local) bool {
+		known = match(name)
+		return !known
+	})
+	return known
+}
+
+// locals calls visit for the variables of functions, until it returns false.
+func (p *Program) locals(visit func(name string, l *debuginfo.Local) bool) {
+	for _, f := range p.Index.Funcs() {
 		for _, l := range p.Index.Locals(f.Entry) {
 			owner := f.Name
 			if l.Inline != "" {
 				owner = l.Inline
 			}
-			if match(owner + "." + l.Name) {
-				return true
+			if !visit(owner+"."+l.Name, &l) {
+				return
 			}
 		}
 	}
-	return false
 }
 
 // KnownType reports whether match holds for the name of any type of the program (known), and

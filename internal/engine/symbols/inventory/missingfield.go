@@ -16,19 +16,39 @@ type MissingField struct {
 	Fields []string // those that there are, with those of embedded structs: "conns", "pool", "pool.idle"
 }
 
-// MissingField follows a path from a package variable, such as ".conns[*].buf", through the static
-// types of fields, pointers, and the elements and keys of slices, arrays and maps. It returns the
-// first field that the struct there does not have. It returns nil if there is none, and from where
-// the static types do not say what lies below: at interfaces, functions and channels, and at names
-// that are not those of fields.
+// MissingField follows a path from a variable of a package or function, such as ".conns[*].buf",
+// through the static types of fields, pointers, and the elements and keys of slices, arrays and
+// maps. It returns the first field that the struct there does not have. It returns nil if there is
+// none, and from where the static types do not say what lies below: at interfaces, functions and
+// channels, and at names that are not those of fields.
 //
 // Types of the standard library may have other fields in paths than in their declarations.
 func (p *Program) MissingField(variable, path string) *MissingField {
-	g, ok := p.Index.GlobalByName(variable)
-	if !ok {
-		return nil
+	var missing *MissingField
+	for _, t := range p.typesOf(variable) {
+		if missing = missingField(p.Index, t, path); missing == nil {
+			return nil
+		}
 	}
-	x, t := p.Index, g.Type
+	return missing
+}
+
+// typesOf returns the types of the variables of a name: one of a package, or all that functions
+// have of that name.
+func (p *Program) typesOf(variable string) (types []debuginfo.TypeID) {
+	if g, ok := p.Index.GlobalByName(variable); ok {
+		return []debuginfo.TypeID{g.Type}
+	}
+	p.locals(func(name string, l *debuginfo.Local) bool {
+		if name == variable {
+			types = append(types, l.Type)
+		}
+		return true
+	})
+	return types
+}
+
+func missingField(x *debuginfo.Index, t debuginfo.TypeID, path string) *MissingField {
 	for at := 0; at < len(path); {
 		d := pointee(x, t)
 		next := at + fieldEnd(path[at:])
@@ -81,9 +101,9 @@ func fieldOf(x *debuginfo.Index, t debuginfo.TypeID, name string) (field debugin
 	return 0, false
 }
 
-// hasOtherField reports whether a path may go by a field of that name although the struct type part
-// lacks it: a pointer to such a struct may lead into an object of another type that contains one.
-// Such an object's fields are those of its own type.
+// hasOtherField reports whether a path may go by a field of that name although the struct type
+// part lacks it: a pointer to such a struct may lead into an object of another type that contains
+// one. Such an object's fields are those of its own type.
 func hasOtherField(x *debuginfo.Index, part, name string) bool {
 	for id := debuginfo.TypeID(1); int(id) <= x.NumTypes(); id++ {
 		if _, ok := fieldOf(x, id, name); ok && contains(x, id, genericName(part), 0) {
