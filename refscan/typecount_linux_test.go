@@ -150,6 +150,18 @@ func TestTypeCountOfLittle(t *testing.T) {
 	require.Panics(t, func() { never.fields() })
 }
 
+// The names of packages are known before a claim is asked about a type: a bound may use them.
+func TestNamesAreLearnedFirst(t *testing.T) {
+	var learned map[string]string
+	c := proof.TypeCount{Name: "learned", Count: proof.Count{MaxBytes: -1}, Is: func(string) bool {
+		require.NotNil(t, learned)
+		return false
+	}}
+	_, err := proof.Within(t.Context(), t.Logf, proof.Claims{Types: []*proof.TypeCount{&c}, Learn: func(names map[string]string) { learned = names }})
+	require.NoError(t, err)
+	require.NotNil(t, learned)
+}
+
 type neverMade struct {
 	a    *knot
 	_    [3]int

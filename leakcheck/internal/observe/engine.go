@@ -110,6 +110,7 @@ func Prove(ctx context.Context, c proof.Claims) (within bool, logs []string, err
 	Observing.Lock()
 	defer Observing.Unlock()
 	var log Logger
+	c.Learn = naming.LearnPackageNames
 	within, err = proof.Within(ctx, log.Log, c)
 	return within, log.Lines(), public(err)
 }

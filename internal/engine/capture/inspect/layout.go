@@ -21,6 +21,7 @@ type Layout struct {
 	moduledata rtlayout.Module
 	descriptor rtlayout.Descriptor
 
+	bias            uint64  // is added to addresses of the debug information
 	types, typesEnd uintptr // where the descriptors of the first module's types lie
 	greenTea        bool
 
@@ -29,7 +30,7 @@ type Layout struct {
 
 // NewLayout looks up the layout of a program that was loaded bias bytes above where it was linked.
 func NewLayout(names rtlayout.Names, bias uint64) (*Layout, error) {
-	in, l := rtlayout.In(names, bias), &Layout{}
+	in, l := rtlayout.In(names, bias), &Layout{bias: bias}
 	in.Fill(&l.at, &l.mheap, &l.arena, &l.mspan, &l.g, &l.p, &l.timer, &l.hchan, &l.header, &l.table, &l.moduledata, &l.descriptor)
 	if err := in.Err(); err != nil {
 		return nil, err

@@ -15,12 +15,12 @@ type Shape struct {
 }
 
 // fits reports whether a value of the shape takes an object of that size. The sizes of classes are
-// at most 32 bytes apart up to MaxHeapBits, above that less than a quarter, and pages for the
-// largest.
+// at most 32 bytes apart up to MaxHeapBits, above that less than a quarter, and the largest are
+// whole pages (go1.26 and go1.27 internal/runtime/gc/sizeclasses.go).
 func (s *Shape) fits(size uintptr) bool {
 	apart := uintptr(32)
 	if size > rtlayout.MaxHeapBits {
-		apart = max(size/4, rtlayout.PageSize)
+		apart = min(size/4, rtlayout.PageSize)
 	}
 	return s.Size <= size && size-s.Size < apart
 }

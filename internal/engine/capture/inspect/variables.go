@@ -20,18 +20,16 @@ type Variables struct {
 	*Layout
 	segments []segment
 	globals  []debuginfo.Global // by address
-	bias     uint64
 }
 
 // A segment is the data or the BSS segment of a module: memory of variables that may hold
 // pointers.
 type segment struct{ lo, hi, mask uintptr }
 
-// NewVariables finds the variables. bias is added to addresses of the debug information. Programs
-// of several modules, such as those with plugins, are refused: the debug information names only
-// the first module's variables.
-func NewVariables(l *Layout, x *debuginfo.Index, bias uint64) (*Variables, error) {
-	v := &Variables{Layout: l, globals: x.Globals(), bias: bias}
+// NewVariables finds the variables. Programs of several modules, such as those with plugins, are
+// refused: the debug information names only the first module's variables.
+func NewVariables(l *Layout, x *debuginfo.Index) (*Variables, error) {
+	v := &Variables{Layout: l, globals: x.Globals()}
 	first, module := l.at.Modules, &l.moduledata
 	if rawmem.Word(first+module.Next) != 0 {
 		return nil, errors.New("the program has several modules")

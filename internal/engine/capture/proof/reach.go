@@ -36,6 +36,9 @@ func (c *Count) within() bool {
 type Claims struct {
 	Variables []*Reach
 	Types     []*TypeCount
+	// Learn, unless it is nil, is called before the Is of any claim, with the program's packages
+	// whose import path ends in something other than the name, and these names.
+	Learn func(packageNames map[string]string)
 }
 
 // Within reports whether all counts are within their bounds, and fills in the numbers found. It
@@ -52,6 +55,9 @@ func Within(ctx context.Context, logf func(string, ...any), c Claims) (within bo
 	x, err := snapshot.OpenIndex(ctx, logf)
 	if err != nil {
 		return false, err
+	}
+	if c.Learn != nil {
+		c.Learn(x.PackageNames())
 	}
 	if within, err = variablesWithin(x, c.Variables); err != nil || !within || len(c.Types) == 0 {
 		return within, err
@@ -135,11 +141,7 @@ func variablesOf(x *debuginfo.Index) (*inspect.Variables, error) {
 	if err != nil {
 		return nil, err
 	}
-	bias, err := snapshot.LoadBias(x)
-	if err != nil {
-		return nil, err
-	}
-	return inspect.NewVariables(layout, x, bias)
+	return inspect.NewVariables(layout, x)
 }
 
 // find returns the one variable that r means, if it can mean nothing else: no variable of another

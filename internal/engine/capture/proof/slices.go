@@ -17,7 +17,7 @@ type Slices struct{ of *inspect.Slices }
 func WatchSlices(ctx context.Context, logf func(string, ...any)) (_ *Slices, err error) {
 	defer snapshot.Turn()()
 	defer snapshot.Guard(&err)()
-	layout, err := layout(ctx, logf)
+	layout, err := openLayout(ctx, logf)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ type Newcomers struct {
 func StartWatch(ctx context.Context, logf func(string, ...any)) (_ *Watch, err error) {
 	defer snapshot.Turn()()
 	defer snapshot.Guard(&err)()
-	layout, err := layout(ctx, logf)
+	layout, err := openLayout(ctx, logf)
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +54,8 @@ func StartWatch(ctx context.Context, logf func(string, ...any)) (_ *Watch, err e
 	return w, nil
 }
 
-// layout returns the layout of the runtime's records in this program.
-func layout(ctx context.Context, logf func(string, ...any)) (*inspect.Layout, error) {
+// openLayout returns the layout of the runtime's records in this program.
+func openLayout(ctx context.Context, logf func(string, ...any)) (*inspect.Layout, error) {
 	if snapshot.Padded {
 		return nil, snapshot.ErrPadded()
 	}
