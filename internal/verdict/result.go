@@ -171,6 +171,8 @@ type Holder struct {
 	Goroutines int64  `json:"goroutines,omitempty"` // of a frame's variable: how many goroutines have it
 	// of goroutines: the types of variables that keep something alive
 	Holds []string `json:"holds,omitempty"`
+	// of goroutines: functions that are on the stacks of all of them, innermost first
+	Runs []string `json:"runs,omitempty"`
 	// import paths of packages whose types lie on the path to what grows, from the root on
 	Packages []string `json:"packages,omitempty"`
 	// those of the types of objects above what grows, and of no slices or maps of them

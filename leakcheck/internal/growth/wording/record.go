@@ -141,7 +141,7 @@ func (w *Wording) holderOf(l *finding.Leak) *verdict.Holder {
 	}
 	entry := symbol.Unescape(l.Origin.Entry)
 	h.Kind, h.Root, h.Package, h.Type, h.Test, h.Goroutines = "goroutine", entry, symbol.Package(entry), "", false, 0
-	h.CreatedBy, h.CreatedAt = symbol.Unescape(l.Origin.CreatedBy), l.Origin.CreatedAt
+	h.CreatedBy, h.CreatedAt, h.Runs = symbol.Unescape(l.Origin.CreatedBy), l.Origin.CreatedAt, l.Goroutines.Shared
 	for _, head := range l.Heads {
 		if typ := head.Line()[0].Typ; typ != "" && !slices.Contains(h.Holds, typ) && len(h.Holds) < maxHolds {
 			h.Holds = append(h.Holds, typ)

@@ -117,23 +117,30 @@ func (m *Modules) judge(b verdict.Bound) Growth {
 	return g
 }
 
-// withOwner returns a bound with what else holds its growth in place of its holder, if that is a
-// module's and the holder is the tests' own or the standard library's.
+// withOwner returns a bound with what else holds its growth in place of its holder: a module's, if
+// the holder is the tests' own or the standard library's, and a test that holds the object of the
+// module in which a goroutine of that object keeps the growth.
 func (m *Modules) withOwner(b verdict.Bound) verdict.Bound {
 	also := b.Holder.Also
-	if also == nil || isBehindElement(also.Path) {
-		return b
-	}
-	if class, _ := m.class(b); class != Test && class != Library {
+	if also == nil {
 		return b
 	}
 	second := b
 	second.Selector = strings.Replace(b.Selector, b.Path, also.Path, 1)
 	second.Holder, second.File, second.Line, second.Path = also, also.File, also.Line, also.Path
-	if class, _ := m.class(second); class != Leak && class != Dependency {
-		return b
+	class, _ := m.class(b)
+	other, _ := m.class(second)
+	switch class {
+	case Test, Library:
+		if (other == Leak || other == Dependency) && !isBehindElement(also.Path) {
+			return second
+		}
+	case Leak:
+		if other == Held && b.Holder.Kind == "frame" {
+			return second
+		}
 	}
-	return second
+	return b
 }
 
 // isBehindElement reports whether a path leads on from an element of a container. What an element
@@ -151,9 +158,9 @@ func (m *Modules) goroutine(h *verdict.Holder) (Class, string) {
 			return Test, "only tests use " + name
 		}
 	}
-	// An object that several goroutines refer to is charged to one of them. The object whose method
-	// a goroutine runs is therefore not always in h.Holds.
-	for _, typ := range slices.Concat(h.Holds, receiver(h.Root)) {
+	// An object that several goroutines refer to is charged to one of them, and a method may need its
+	// receiver no more. The object whose method a goroutine runs is therefore not always in h.Holds.
+	for _, typ := range slices.Concat(h.Holds, receivers(h.Runs)) {
 		if method := m.Closer(typ); method != "" {
 			return Unclosed, "its " + typ + " has " + method
 		}
@@ -161,14 +168,17 @@ func (m *Modules) goroutine(h *verdict.Holder) (Class, string) {
 	return Leak, ""
 }
 
-// receiver returns the pointer type of a method's receiver; nil for other functions.
-func receiver(function string) []string {
-	pkg, method, ok := strings.Cut(function, ".(*")
-	typ, name, ok2 := strings.Cut(method, ").")
-	if !ok || !ok2 || strings.Contains(name, ".") { // a function literal need not capture the receiver
-		return nil
+// receivers returns the types of the receivers of methods that are called by pointer. It leaves out
+// function literals in such methods, which need not capture the receiver.
+func receivers(functions []string) (types []string) {
+	for _, function := range functions {
+		pkg, method, ok := strings.Cut(function, ".(*")
+		typ, name, ok2 := strings.Cut(method, ").")
+		if ok && ok2 && !strings.Contains(name, ".") {
+			types = append(types, "*"+symbol.Unescape(pkg)+"."+typ)
+		}
 	}
-	return []string{"*" + symbol.Unescape(pkg) + "." + typ}
+	return types
 }
 
 // ofLibrary reports whether the packages of the types on a path are all in the standard library.

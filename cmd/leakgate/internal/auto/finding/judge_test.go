@@ -118,6 +118,19 @@ func TestAlso(t *testing.T) {
 	require.Equal(t, Test, modules.judge(b).Class)
 }
 
+// What a goroutine keeps in an object of the module is a test's if the test holds that object. What
+// a package variable keeps is not.
+func TestAlsoTest(t *testing.T) {
+	h := &verdict.Holder{Kind: "frame", Root: "example.com/app.(*Pool).run.p", Package: "example.com/app", Also: &verdict.Holder{
+		Kind: "frame", Test: true, Package: "example.com/app", Within: []string{"example.com/app"},
+	}}
+	require.Equal(t, Held, modules.judge(verdict.Bound{Holder: h}).Class)
+	h.Also.Within = nil // growth in nothing of the module's: the goroutine alone gathers it
+	require.Equal(t, Leak, modules.judge(verdict.Bound{Holder: h}).Class)
+	h.Also.Within, h.Kind = []string{"example.com/app"}, "global"
+	require.Equal(t, Leak, modules.judge(verdict.Bound{Holder: h}).Class)
+}
+
 // A go statement is one root, whatever its line and whichever function it starts.
 func TestRoot(t *testing.T) {
 	one := root(&verdict.Holder{Kind: "goroutine", Root: "a.f", CreatedBy: "a.New", CreatedAt: "a.go:7"})
@@ -150,7 +163,7 @@ func TestUnclosed(t *testing.T) {
 		"example.com/app.Server.tick":          Leak,
 		"example.com/app.tick":                 Leak,
 	} {
-		h.Root = function
+		h.Runs = []string{"runtime.gopark", function}
 		require.Equal(t, want, modules.judge(verdict.Bound{Holder: h}).Class, function)
 	}
 }

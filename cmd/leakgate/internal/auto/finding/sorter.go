@@ -162,8 +162,9 @@ func (s *Sorter) sort(pkg string, modules *Modules, r *drive.Report) []*found {
 			// The test feeds this root, then, and none of its subtests does alone.
 			return strings.Contains(o.group.Functions[0], "/") && allPartsExplored(r, o.group)
 		})
-		least := smallest(seen[root])
-		c := &cause{growth: least.growth, fed: feeders(pkg, seen[root])}
+		culprits := culprits(seen[root])
+		least := smallest(culprits)
+		c := &cause{growth: least.growth, fed: feeders(pkg, culprits)}
 		c.feedersIncomplete = !toldApart(r, seen[root])
 		switch least.growth.Class {
 		case Leak:
@@ -227,10 +228,23 @@ type occurrence struct {
 	growth Growth
 }
 
-// smallest returns the occurrence in the group with the fewest functions, the first of several. A
-// group of subtests takes the place of its test.
+// culprits returns the occurrences in the smallest groups: those of which no part feeds the root. If
+// some are leaks, these alone count: what one test does not close does not excuse another. A group
+// of subtests takes the place of its test.
+func culprits(all []occurrence) []occurrence {
+	least := parts(all)
+	for _, class := range []Class{Leak, Dependency} {
+		of := slices.DeleteFunc(slices.Clone(least), func(o occurrence) bool { return o.growth.Class != class })
+		if len(of) > 0 {
+			return of
+		}
+	}
+	return least
+}
+
+// smallest returns the occurrence in the group with the fewest functions, the first of several.
 func smallest(all []occurrence) occurrence {
-	return slices.MinFunc(parts(all), func(a, b occurrence) int { return len(a.group.Functions) - len(b.group.Functions) })
+	return slices.MinFunc(all, func(a, b occurrence) int { return len(a.group.Functions) - len(b.group.Functions) })
 }
 
 // parts returns the occurrences whose group has no part among the other occurrences.
@@ -240,10 +254,10 @@ func parts(all []occurrence) []occurrence {
 	})
 }
 
-// feeders returns the smallest groups that feed a root: those of which no part feeds it.
+// feeders returns the groups that feed a root.
 func feeders(pkg string, all []occurrence) []feeder {
 	var fed []feeder
-	for _, o := range parts(all) {
+	for _, o := range all {
 		fed = append(fed, feeder{pkg, o.group.Functions})
 	}
 	return fed

@@ -107,6 +107,25 @@ func TestGroups(t *testing.T) {
 	require.Contains(t, p.Failures[0].Message, "maybe others too")
 }
 
+// Goroutines that a test leaves since it closes nothing do not hide that another test's leak, though
+// the same go statement starts both.
+func TestLeakBesideANote(t *testing.T) {
+	leaves := func(functions, holds string) drive.Exploration {
+		return drive.Exploration{Functions: strings.Fields(functions), Record: &verdict.Result{Schema: verdict.Schema, Verdict: verdict.Fail, Bounds: []verdict.Bound{{
+			Selector: "AssertNoGrowth: goroutines", Growth: "+1.00 goroutine/op", Verdict: verdict.Fail,
+			Holder: &verdict.Holder{Kind: "goroutine", Root: "example.com/app.run", Package: "example.com/app", Holds: []string{holds}},
+		}}}}
+	}
+	m := *sorterModules
+	m.Closer = func(typ string) string { return map[string]string{"*example.com/app.Pool": "Close"}[typ] }
+	s := newSorter(t)
+	p, err := s.Add("example.com/app", &m, report(leaves("TestA TestB", "*example.com/app.Pool"), leaves("TestA", "*example.com/app.Pool"), leaves("TestB", "chan int")))
+	require.NoError(t, err)
+	require.Len(t, p.Failures, 1)
+	require.Equal(t, "TestB", p.Failures[0].Test)
+	require.NotContains(t, p.Failures[0].Message, "TestA")
+}
+
 // A root that a subtest feeds is the subtest's finding. A root that only all subtests together, or
 // the test without them, feed is the test's. Another subtest's root is another finding.
 func TestSubtests(t *testing.T) {
