@@ -70,12 +70,19 @@ type Growth struct {
 	Registry bool
 }
 
-// Sort judges each failed bound of a record that has a holder.
-func (m *Modules) Sort(r *verdict.Result) []Growth {
+// Sort judges each failed bound of a record that has a holder. loop says that the record is of the
+// loop of one benchmark, which keeps the objects that it has made before.
+func (m *Modules) Sort(r *verdict.Result, loop bool) []Growth {
 	var all []Growth
 	for _, b := range r.Bounds {
 		if b.Verdict == verdict.Fail && b.Holder != nil {
 			g := m.judge(b)
+			if h := b.Holder; g.Class == Leak && loop && h.Kind == "frame" && h.Goroutines == 1 {
+				// The goroutine of a server that the benchmark made, for example.
+				if method := m.Closer(h.Type); method != "" {
+					g.Class, g.Reason = Held, "its "+h.Type+" has "+method
+				}
+			}
 			if (g.Class == Leak || g.Class == Dependency) && passes(b, r.Bounds) {
 				g.Class, g.Module = Passing, ""
 			}
@@ -117,30 +124,23 @@ func (m *Modules) judge(b verdict.Bound) Growth {
 	return g
 }
 
-// withOwner returns a bound with what else holds its growth in place of its holder: a module's, if
-// the holder is the tests' own or the standard library's, and a test that holds the object of the
-// module in which a goroutine of that object keeps the growth.
+// withOwner returns a bound with what else holds its growth in place of its holder, if that is a
+// module's and the holder is the tests' own or the standard library's.
 func (m *Modules) withOwner(b verdict.Bound) verdict.Bound {
 	also := b.Holder.Also
-	if also == nil {
+	if also == nil || isBehindElement(also.Path) {
+		return b
+	}
+	if class, _ := m.class(b); class != Test && class != Library {
 		return b
 	}
 	second := b
 	second.Selector = strings.Replace(b.Selector, b.Path, also.Path, 1)
 	second.Holder, second.File, second.Line, second.Path = also, also.File, also.Line, also.Path
-	class, _ := m.class(b)
-	other, _ := m.class(second)
-	switch class {
-	case Test, Library:
-		if (other == Leak || other == Dependency) && !isBehindElement(also.Path) {
-			return second
-		}
-	case Leak:
-		if other == Held && b.Holder.Kind == "frame" {
-			return second
-		}
+	if class, _ := m.class(second); class != Leak && class != Dependency {
+		return b
 	}
-	return b
+	return second
 }
 
 // isBehindElement reports whether a path leads on from an element of a container. What an element

@@ -118,17 +118,17 @@ func TestAlso(t *testing.T) {
 	require.Equal(t, Test, modules.judge(b).Class)
 }
 
-// What a goroutine keeps in an object of the module is a test's if the test holds that object. What
-// a package variable keeps is not.
-func TestAlsoTest(t *testing.T) {
-	h := &verdict.Holder{Kind: "frame", Root: "example.com/app.(*Pool).run.p", Package: "example.com/app", Also: &verdict.Holder{
-		Kind: "frame", Test: true, Package: "example.com/app", Within: []string{"example.com/app"},
-	}}
-	require.Equal(t, Held, modules.judge(verdict.Bound{Holder: h}).Class)
-	h.Also.Within = nil // growth in nothing of the module's: the goroutine alone gathers it
-	require.Equal(t, Leak, modules.judge(verdict.Bound{Holder: h}).Class)
-	h.Also.Within, h.Kind = []string{"example.com/app"}, "global"
-	require.Equal(t, Leak, modules.judge(verdict.Bound{Holder: h}).Class)
+// What the one goroutine of an object that can be closed keeps while the loop of a benchmark runs is
+// the benchmark's. What it keeps beyond a test is a leak.
+func TestLoop(t *testing.T) {
+	h := &verdict.Holder{Kind: "frame", Root: "example.com/app.(*Server).run.s", Type: "*example.com/app.Server", Package: "example.com/app", Goroutines: 1}
+	r := &verdict.Result{Bounds: []verdict.Bound{{Verdict: verdict.Fail, Objects: 100, Holder: h}}}
+	require.Equal(t, Held, modules.Sort(r, true)[0].Class)
+	require.Equal(t, Leak, modules.Sort(r, false)[0].Class)
+	h.Type = "*example.com/app.Session"
+	require.Equal(t, Leak, modules.Sort(r, true)[0].Class)
+	h.Type, h.Kind = "*example.com/app.Server", "global"
+	require.Equal(t, Leak, modules.Sort(r, true)[0].Class)
 }
 
 // A go statement is one root, whatever its line and whichever function it starts.
@@ -211,7 +211,7 @@ func TestPassing(t *testing.T) {
 		Kind: "goroutine", Root: "example.com/app.work", Package: "example.com/app", CreatedBy: "example.com/app.New", CreatedAt: "/x/app.go:2",
 	}}
 	classes := func(bounds ...verdict.Bound) (all []Class) {
-		for _, g := range modules.Sort(&verdict.Result{Bounds: bounds}) {
+		for _, g := range modules.Sort(&verdict.Result{Bounds: bounds}, false) {
 			all = append(all, g.Class)
 		}
 		return all

@@ -149,7 +149,7 @@ func (s *Sorter) sort(pkg string, modules *Modules, r *drive.Report) []*found {
 		if e.Record == nil || e.Record.Verdict != verdict.Fail {
 			continue
 		}
-		for _, g := range modules.Sort(e.Record) {
+		for _, g := range modules.Sort(e.Record, strings.HasPrefix(e.Functions[0], "Benchmark")) {
 			if seen[g.Root] == nil {
 				order = append(order, g.Root)
 			}

@@ -111,15 +111,11 @@ func (f feeder) String() string {
 	if len(f.functions) == 1 {
 		return f.functions[0] + " in " + f.pkg
 	}
-	return fmt.Sprintf("some of %d functions in %s: %s", len(f.functions), f.pkg, shortList(f.functions))
-}
-
-func shortList(names []string) string {
-	const most = 8
-	if len(names) > most {
-		return strings.Join(names[:most], ", ") + ", ..."
+	some := fmt.Sprintf("some of %d functions in %s", len(f.functions), f.pkg)
+	if len(f.functions) > 8 { // as a rule most of them do not
+		return some
 	}
-	return strings.Join(names, ", ")
+	return some + ": " + strings.Join(f.functions, ", ")
 }
 
 // test is the name of the assertion.

@@ -155,7 +155,7 @@ func (a *autoRun) repeat(ctx gocontext.Context, p *source.Package, file, folder 
 		Subtests: subtests,
 		File:     file, Test: workspace.TestName, Dir: p.Dir, Env: a.env, Args: a.binary, Folder: folder, Budget: a.options.auto.time,
 		Say:     func(what string, end time.Time) { a.progress.Step(p.ImportPath, p.ImportPath+": "+what, end) },
-		Matters: func(r *verdict.Result) []string { return finding.Roots(modules.Sort(r)) },
+		Matters: func(r *verdict.Result) []string { return finding.Roots(modules.Sort(r, false)) },
 	}
 	a.begin(p)
 	started := time.Now()
