@@ -3,6 +3,7 @@ package finding
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/symbol"
@@ -89,7 +90,56 @@ func (m *Modules) Sort(r *verdict.Result, loop bool) []Growth {
 			all = append(all, g)
 		}
 	}
+	m.spreadUnclosed(all)
 	return all
+}
+
+// spreadUnclosed judges goroutines by those of the same object, which start them: at least as many
+// of these grow with each call, and they run the function that starts the others, or a method of
+// the object whose method does; or the others start them. If tests do not close that object, none of
+// them is a leak.
+func (m *Modules) spreadUnclosed(all []Growth) {
+	for again := true; again; {
+		again = false
+		for i := range all {
+			g := &all[i]
+			if g.Class != Leak || g.Bound.Holder.Kind != "goroutine" {
+				continue
+			}
+			unclosed, reason := 0.0, ""
+			for j := range all {
+				of := &all[j]
+				h := of.Bound.Holder
+				why := of.Reason
+				if of.Class != Unclosed {
+					why = m.closer(h)
+				}
+				if why != "" && h.Kind == "goroutine" && (starts(h, g.Bound.Holder) || starts(g.Bound.Holder, h)) {
+					unclosed, reason = unclosed+rate(of), why
+				}
+			}
+			if reason != "" && unclosed >= rate(g) {
+				g.Class, g.Reason, again = Unclosed, reason, true
+			}
+		}
+	}
+}
+
+// rate is the growth with each call: 1 for "+1.00 goroutine/op".
+func rate(g *Growth) float64 {
+	n, _, _ := strings.Cut(g.Bound.Growth, " ")
+	r, _ := strconv.ParseFloat(strings.ReplaceAll(n, ",", ""), 64)
+	return r
+}
+
+// starts reports whether goroutines run the function that starts others, or a method of the same
+// type.
+func starts(by, others *verdict.Holder) bool {
+	if by.Root == others.CreatedBy || slices.Contains(by.Runs, others.CreatedBy) {
+		return true
+	}
+	of := receivers([]string{others.CreatedBy})
+	return len(of) > 0 && slices.Contains(receivers(by.Runs), of[0])
 }
 
 // passes reports whether the growth is in a variable of many goroutines, with at most one object in
@@ -158,14 +208,23 @@ func (m *Modules) goroutine(h *verdict.Holder) (Class, string) {
 			return Test, "only tests use " + name
 		}
 	}
+	if reason := m.closer(h); reason != "" {
+		return Unclosed, reason
+	}
+	return Leak, ""
+}
+
+// closer says that goroutines hold an object of a type that can be closed, or run a method of one;
+// "" if they do neither.
+func (m *Modules) closer(h *verdict.Holder) string {
 	// An object that several goroutines refer to is charged to one of them, and a method may need its
 	// receiver no more. The object whose method a goroutine runs is therefore not always in h.Holds.
 	for _, typ := range slices.Concat(h.Holds, receivers(h.Runs)) {
 		if method := m.Closer(typ); method != "" {
-			return Unclosed, "its " + typ + " has " + method
+			return "its " + typ + " has " + method
 		}
 	}
-	return Leak, ""
+	return ""
 }
 
 // receivers returns the types of the receivers of methods that are called by pointer. It leaves out
@@ -175,7 +234,7 @@ func receivers(functions []string) (types []string) {
 		pkg, method, ok := strings.Cut(function, ".(*")
 		typ, name, ok2 := strings.Cut(method, ").")
 		if ok && ok2 && !strings.Contains(name, ".") {
-			types = append(types, "*"+symbol.Unescape(pkg)+"."+typ)
+			types = append(types, "*"+pkg+"."+typ)
 		}
 	}
 	return types

@@ -168,6 +168,36 @@ func TestUnclosed(t *testing.T) {
 	}
 }
 
+// Goroutines of an object that is not closed start each other, and no more grow of those that are started.
+func TestUnclosedObject(t *testing.T) {
+	grows := func(rate, root, createdBy string, runs ...string) verdict.Bound {
+		return verdict.Bound{Verdict: verdict.Fail, Growth: rate + " goroutines/op", Holder: &verdict.Holder{
+			Kind: "goroutine", Package: "example.com/app", Root: root, CreatedBy: createdBy, Runs: append(runs, root),
+		}}
+	}
+	of := func(bounds ...verdict.Bound) (classes []Class) {
+		for _, g := range modules.Sort(&verdict.Result{Bounds: bounds}, false) {
+			classes = append(classes, g.Class)
+		}
+		return classes
+	}
+	runs := grows("+1.00", "example.com/app_test.TestServer.func1", "example.com/app_test.TestServer", "example.com/app.(*Server).Run")
+	runs.Holder.Package, runs.Holder.CreatedAt = "example.com/app_test", "/x/app_test.go:3"
+	handles := grows("+1.00", "example.com/app.(*Server).Handle.func1", "example.com/app.(*Server).Handle", "example.com/app.(*handler).run")
+	waits := grows("+1.00", "example.com/app.(*handler).wait", "example.com/app.(*handler).run")
+	require.Equal(t, []Class{Unclosed, Test, Unclosed}, of(waits, runs, handles))
+	require.Equal(t, []Class{Leak, Leak}, of(waits, handles), "nothing runs the server")
+
+	sends := grows("+1.00", "example.com/app.send", "example.com/app.Publish")
+	reads := grows("+1.00", "example.com/app.(*Server).read", "example.com/app.send")
+	require.Equal(t, []Class{Unclosed, Unclosed}, of(sends, reads))
+	require.Equal(t, []Class{Unclosed, Unclosed, Unclosed}, of(grows("+2.00", "example.com/app.send", "example.com/app.Publish"), reads, reads), "of two tests")
+	more := grows("+2.00", "example.com/app.send", "example.com/app.Publish")
+	require.Equal(t, []Class{Leak, Unclosed}, of(more, reads))
+	other := grows("+1.00", "example.com/app.other", "example.com/app.Publish")
+	require.Equal(t, []Class{Leak, Unclosed}, of(other, reads))
+}
+
 // A goroutine is the tests' own if only tests use the function that starts it or runs in it, in
 // whichever file that is.
 func TestOnlyTests(t *testing.T) {
