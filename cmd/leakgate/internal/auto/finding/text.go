@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -36,26 +37,36 @@ func Reason(t drive.Tried) string {
 	if t.Status == repeat.Hangs {
 		text = fmt.Sprintf("did not come back in %s", t.Took.Round(100*time.Millisecond))
 	}
-	if line := firstLine(t.Reason); line != "" {
+	if line := telling(t.Reason); line != "" {
 		text += ": " + line
 	}
 	return text
 }
 
-// firstLine returns the first line of test output that is neither empty nor a heading of go test.
-func firstLine(text string) string {
+// failed matches the line of a test's output that says where and why it failed: that of the testing
+// package, or the one with which testify begins its reason.
+var failed = regexp.MustCompile(`^(\w+\.go:\d+: \S|Error: |panic: )`)
+
+// telling returns the line of a test's output that says most about its failure: the last that failed
+// matches, or the first one that is neither empty nor a heading of go test.
+func telling(output string) string {
 	const most = 160
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "=== ") || line == "FAIL" || line == "PASS" {
-			continue
+	first, last := "", ""
+	for line := range strings.Lines(output) {
+		line = strings.Join(strings.Fields(line), " ")
+		switch {
+		case line == "" || strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "=== ") || line == "FAIL" || line == "PASS":
+		case failed.MatchString(line):
+			last = line
+		case first == "":
+			first = line
 		}
-		if len(line) > most {
-			line = strings.ToValidUTF8(line[:most], "") + "…"
-		}
-		return line
 	}
-	return ""
+	line := cmp.Or(last, first)
+	if len(line) > most {
+		line = strings.ToValidUTF8(line[:most], "") + "…"
+	}
+	return line
 }
 
 // adjectives describe each status beside a number of functions.
