@@ -112,8 +112,8 @@ func parseOne(lines []string, isProgram func(pkg string) bool) (origin Origin, g
 // shared returns the functions that are on a stack, too, or with first all that are.
 func shared(functions []string, stack []Call, first bool) (both []string) {
 	for _, c := range stack {
-		if name := symbol.Unescape(c.Function); first || slices.Contains(functions, name) {
-			both = append(both, name)
+		if first || slices.Contains(functions, c.Function) {
+			both = append(both, c.Function)
 		}
 	}
 	return both

@@ -96,8 +96,8 @@ func (m *Modules) Sort(r *verdict.Result, loop bool) []Growth {
 
 // spreadUnclosed judges goroutines by those of the same object, which start them: at least as many
 // of these grow with each call, and they run the function that starts the others, or a method of
-// the object whose method does; or the others start them. If tests do not close that object, none of
-// them is a leak.
+// the object whose method does; or the others start them. If tests do not close that object, none
+// of them is a leak.
 func (m *Modules) spreadUnclosed(all []Growth) {
 	for again := true; again; {
 		again = false
@@ -135,15 +135,15 @@ func rate(g *Growth) float64 {
 // starts reports whether goroutines run the function that starts others, or a method of the same
 // type.
 func starts(by, others *verdict.Holder) bool {
-	if by.Root == others.CreatedBy || slices.Contains(by.Runs, others.CreatedBy) {
+	if by.Root == others.CreatedBy || slices.ContainsFunc(by.Runs, func(f string) bool { return symbol.Unescape(f) == others.CreatedBy }) {
 		return true
 	}
 	of := receivers([]string{others.CreatedBy})
 	return len(of) > 0 && slices.Contains(receivers(by.Runs), of[0])
 }
 
-// passes reports whether the growth is in a variable of many goroutines, with at most one object in
-// each, and these goroutines are not themselves among all that grows: leakcheck has judged that
+// passes reports whether the growth is in a variable of many goroutines, with at most one object
+// in each, and these goroutines are not themselves among all that grows: leakcheck has judged that
 // their number does not keep pace with the calls. They end by themselves, some time after the call
 // that they work for.
 func passes(b verdict.Bound, all []verdict.Bound) bool {
@@ -217,8 +217,9 @@ func (m *Modules) goroutine(h *verdict.Holder) (Class, string) {
 // closer says that goroutines hold an object of a type that can be closed, or run a method of one;
 // "" if they do neither.
 func (m *Modules) closer(h *verdict.Holder) string {
-	// An object that several goroutines refer to is charged to one of them, and a method may need its
-	// receiver no more. The object whose method a goroutine runs is therefore not always in h.Holds.
+	// An object that several goroutines refer to is charged to one of them, and a method may need
+	// its receiver no more. The object whose method a goroutine runs is therefore not always in
+	// h.Holds.
 	for _, typ := range slices.Concat(h.Holds, receivers(h.Runs)) {
 		if method := m.Closer(typ); method != "" {
 			return "its " + typ + " has " + method
@@ -227,14 +228,14 @@ func (m *Modules) closer(h *verdict.Holder) string {
 	return ""
 }
 
-// receivers returns the types of the receivers of methods that are called by pointer. It leaves out
-// function literals in such methods, which need not capture the receiver.
+// receivers returns the types of the receivers of methods that are called by pointer. It leaves
+// out function literals in such methods, which need not capture the receiver.
 func receivers(functions []string) (types []string) {
 	for _, function := range functions {
 		pkg, method, ok := strings.Cut(function, ".(*")
 		typ, name, ok2 := strings.Cut(method, ").")
 		if ok && ok2 && !strings.Contains(name, ".") {
-			types = append(types, "*"+pkg+"."+typ)
+			types = append(types, "*"+symbol.Unescape(pkg)+"."+typ)
 		}
 	}
 	return types

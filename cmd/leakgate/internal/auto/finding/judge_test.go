@@ -118,8 +118,8 @@ func TestAlso(t *testing.T) {
 	require.Equal(t, Test, modules.judge(b).Class)
 }
 
-// What the one goroutine of an object that can be closed keeps while the loop of a benchmark runs is
-// the benchmark's. What it keeps beyond a test is a leak.
+// What the one goroutine of an object that can be closed keeps while the loop of a benchmark runs
+// is the benchmark's. What it keeps beyond a test is a leak.
 func TestLoop(t *testing.T) {
 	h := &verdict.Holder{Kind: "frame", Root: "example.com/app.(*Server).run.s", Type: "*example.com/app.Server", Package: "example.com/app", Goroutines: 1}
 	r := &verdict.Result{Bounds: []verdict.Bound{{Verdict: verdict.Fail, Objects: 100, Holder: h}}}
@@ -168,7 +168,8 @@ func TestUnclosed(t *testing.T) {
 	}
 }
 
-// Goroutines of an object that is not closed start each other, and no more grow of those that are started.
+// Goroutines of an object that is not closed start each other, and no more grow of those that are
+// started.
 func TestUnclosedObject(t *testing.T) {
 	grows := func(rate, root, createdBy string, runs ...string) verdict.Bound {
 		return verdict.Bound{Verdict: verdict.Fail, Growth: rate + " goroutines/op", Holder: &verdict.Holder{

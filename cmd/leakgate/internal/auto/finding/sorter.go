@@ -60,7 +60,8 @@ func NewSorter(records string, again func(pkg string, functions []string) string
 	}
 }
 
-// Roots returns the roots whose feeding test is worth looking for: those of leaks and dependencies.
+// Roots returns the roots whose feeding test is worth looking for: those of leaks and
+// dependencies.
 func Roots(all []Growth) []string {
 	var roots []string
 	for _, g := range all {
@@ -228,9 +229,9 @@ type occurrence struct {
 	growth Growth
 }
 
-// culprits returns the occurrences in the smallest groups: those of which no part feeds the root. If
-// some are leaks, these alone count: what one test does not close does not excuse another. A group
-// of subtests takes the place of its test.
+// culprits returns the occurrences in the smallest groups: those of which no part feeds the root.
+// If some are leaks, these alone count: what one test does not close does not excuse another. A
+// group of subtests takes the place of its test.
 func culprits(all []occurrence) []occurrence {
 	least := parts(all)
 	for _, class := range []Class{Leak, Dependency} {
@@ -304,9 +305,9 @@ func weight(e *drive.Exploration) int {
 	return test * len(e.Functions)
 }
 
-// allPartsExplored reports whether all functions of a group were explored in its parts, too. Growth
-// in the group and in none of its parts is no finding: a buffer of the runtime, or a cache that was
-// not full.
+// allPartsExplored reports whether all functions of a group were explored in its parts, too.
+// Growth in the group and in none of its parts is no finding: a buffer of the runtime, or a cache
+// that was not full.
 func allPartsExplored(r *drive.Report, group *drive.Exploration) bool {
 	if len(group.Functions) == 1 {
 		return false

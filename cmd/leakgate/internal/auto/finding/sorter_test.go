@@ -107,8 +107,8 @@ func TestGroups(t *testing.T) {
 	require.Contains(t, p.Failures[0].Message, "maybe others too")
 }
 
-// Goroutines that a test leaves since it closes nothing do not hide that another test's leak, though
-// the same go statement starts both.
+// Goroutines that a test leaves since it closes nothing do not hide that another test's leak,
+// though the same go statement starts both.
 func TestLeakBesideANote(t *testing.T) {
 	leaves := func(functions, holds string) drive.Exploration {
 		return drive.Exploration{Functions: strings.Fields(functions), Record: &verdict.Result{Schema: verdict.Schema, Verdict: verdict.Fail, Bounds: []verdict.Bound{{
