@@ -67,10 +67,10 @@ created by example.com/app.New in goroutine 1
 	}
 	run, origin := "example.com/app.(*Pool[...]).run", pile.Origin{Entry: "example.com/app.(*Pool[...]).run", Started: "", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/pool.go:22"}
 	want := map[pile.Origin]pile.Goroutines{
-		{Entry: "main.main"}:               {Count: 1, Frames: 2, State: "chan receive", Calls: []pile.Call{{Function: "testing.(*T).Run", At: "/go/src/testing/testing.go:2005"}, {Function: "main.main", At: "_testmain.go:47"}}, Shared: []string{"testing.(*T).Run", "main.main"}},
-		{Entry: "example.com/app.clean"}:   {Count: 2, Frames: 4, State: "sleep", Calls: asleep("example.com/app.clean", "/src/app/clean.go:7"), Shared: []string{"time.Sleep", "example.com/app.clean"}, Sleep: 10 * time.Second},
-		{Entry: "example.com/app.unknown"}: {Count: 1, Frames: 2, State: "sleep", Calls: asleep("example.com/app.unknown", "/src/app/clean.go:9"), Shared: []string{"time.Sleep", "example.com/app.unknown"}},
-		origin:                             {Count: 3, Frames: 3 + 2 + 17, State: "select", Calls: []pile.Call{{Function: run, At: "/src/app/pool.go:41"}}, Shared: []string{run}},
+		{Entry: "main.main"}:               {Count: 1, Frames: 2, State: "chan receive", Calls: []pile.Call{{Function: "testing.(*T).Run", At: "/go/src/testing/testing.go:2005"}, {Function: "main.main", At: "_testmain.go:47"}}, Outer: 2},
+		{Entry: "example.com/app.clean"}:   {Count: 2, Frames: 4, State: "sleep", Calls: asleep("example.com/app.clean", "/src/app/clean.go:7"), Outer: 2, Sleep: 10 * time.Second},
+		{Entry: "example.com/app.unknown"}: {Count: 1, Frames: 2, State: "sleep", Calls: asleep("example.com/app.unknown", "/src/app/clean.go:9"), Outer: 2},
+		origin:                             {Count: 3, Frames: 3 + 2 + 17, State: "select", Calls: []pile.Call{{Function: run, At: "/src/app/pool.go:41"}}, Outer: 1},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)

@@ -171,7 +171,7 @@ type Holder struct {
 	Goroutines int64  `json:"goroutines,omitempty"` // of a frame's variable: how many goroutines have it
 	// of goroutines: the types of variables that keep something alive
 	Holds []string `json:"holds,omitempty"`
-	// of goroutines: functions that are on the stacks of all of them, innermost first
+	// of goroutines: the outermost functions on their stacks, as far as all of them have the same
 	Runs []string `json:"runs,omitempty"`
 	// import paths of packages whose types lie on the path to what grows, from the root on
 	Packages []string `json:"packages,omitempty"`

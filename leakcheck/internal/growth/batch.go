@@ -184,3 +184,8 @@ func (x *Experiment) countMapped() (end func()) {
 		}
 	}
 }
+
+// hasMapped reports whether calls of op have mapped memory that may be a chunk: one of which each
+// call takes a part, without any new object, until another one is mapped. Then all batches run,
+// since only a chunk that is used up shows.
+func (x *Experiment) hasMapped() bool { return x.mapped >= series.MinChunk && !ledger.Sanitized }

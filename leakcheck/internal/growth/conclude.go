@@ -37,7 +37,7 @@ func (x *Experiment) conclude() (o *assertion.Outcome, grows bool) {
 		if mapping != nil && ledger.Sanitized {
 			o.Notes = append(o.Notes, wording.Unjudged(mapping))
 		}
-		return o, mapping != nil
+		return o, mapping != nil || x.hasMapped()
 	}
 	x.suspects = append(x.suspects, g.Leaks...)
 	if x.past.Uncounted() {

@@ -23,6 +23,9 @@ func (x *Experiment) Judge() *assertion.Outcome {
 			return x.inconclusive(err)
 		}
 		o.Notes = append(o.Notes, x.unjudgedSlices()...)
+		if x.hasMapped() {
+			o.Notes = append(o.Notes, wording.UnjudgedMapping)
+		}
 	}
 	return o
 }
@@ -36,12 +39,14 @@ func (x *Experiment) judge() *assertion.Outcome {
 	x.finder = &finding.Finder{History: x.past, Req: x.Req}
 	x.words = &wording.Wording{Finder: x.finder, RecordsNative: x.RecordNative != nil}
 	x.before = x.takeStock()
+	end := x.countMapped()
 	batch := x.warmUp()
+	end()
 	if x.failed {
 		return nil
 	}
 	batch = x.belowLimits(0, batch)
-	if !x.late && x.provable(batch) {
+	if !x.late && x.provable(batch) && !x.hasMapped() {
 		calls := max(batch, minProofCalls)
 		p := x.prove(calls)
 		switch {

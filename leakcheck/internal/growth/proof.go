@@ -158,7 +158,7 @@ func isQuiet(n proof.Newcomers, calls int) bool {
 func (x *Experiment) proved(p proofResult) *assertion.Outcome {
 	o := &assertion.Outcome{Verdict: verdict.Pass, Method: verdict.ByCounters, Notes: x.Logs}
 	if p.unwatched > 0 {
-		o.Notes = append(o.Notes, wording.UnwatchedSlices(p.unwatched))
+		o.Notes = append(o.Notes, wording.UnwatchedSlices)
 	}
 	if p.full != "" {
 		o.Notes = append(o.Notes, p.full)

@@ -94,7 +94,7 @@ func minor(version string) string { return minorPattern.FindString(version) }
 
 // name is the construct's name in the table: that of the test, with spaces.
 func (e *entry) name() string {
-	name := strings.ReplaceAll(strings.TrimPrefix(e.Test, "Test"), "_", " ")
+	name := strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(e.Test, "Test"), "Constructs/"), "_", " ")
 	return strings.TrimSpace(strings.Replace(name, "/", ": ", 1))
 }
 

@@ -42,7 +42,7 @@ func (r *Resource) keepsPace() bool {
 	case ledger.Native:
 		return (!all || grown >= minBlocks || own.IsExact()) && rate >= series.MinBlocksPerCall && own.CountsKeepPace()
 	case ledger.Mapping, ledger.NativeBytes:
-		return (!all || grown >= minMapped) && rate >= series.MinMappedPerCall && own.BytesKeepPace()
+		return (!all || grown >= minMapped) && rate >= series.MinMappedPerCall && (own.BytesKeepPace() || own.ChunksKeepPace())
 	case ledger.Thread:
 		return grown > 1 && (!all || grown >= minThreads) && rate >= MinThreadsPerCall && own.CountsKeepPace()
 	case ledger.File:

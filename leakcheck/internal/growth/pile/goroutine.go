@@ -37,9 +37,9 @@ type Goroutines struct {
 	Count int64
 	// functions under way on the stacks of all of them, also those that the traces leave out
 	Frames int64
-	State  string   // of most of them, as in a stack trace: "chan receive"
-	Calls  []Call   // the stack of those, innermost first
-	Shared []string // functions that are on the stacks of all of them, innermost first
+	State  string // of most of them, as in a stack trace: "chan receive"
+	Calls  []Call // the stack of those, innermost first
+	Outer  int    // how many of the outermost calls all stacks have
 	// the longest time for which one of those sleeps in all; 0 if they do not sleep
 	Sleep time.Duration
 }

@@ -52,12 +52,17 @@ func Parse(text string, isProgram func(pkg string) bool) map[Origin]Goroutines {
 	found := make(map[Origin]Goroutines)
 	most := make(map[Origin]stand)
 	for key, g := range stands {
-		all := found[key.origin]
+		all, same := found[key.origin], 0
+		for same < min(len(all.Calls), len(g.Calls)) && all.Calls[len(all.Calls)-1-same].Function == g.Calls[len(g.Calls)-1-same].Function {
+			same++
+		}
+		if all.Outer = min(all.Outer, same); all.Count == 0 {
+			all.Outer = len(g.Calls)
+		}
 		if top, ok := most[key.origin]; !ok || g.Count > stands[top].Count || g.Count == stands[top].Count && key.stack < top.stack {
 			most[key.origin] = key
 			all.State, all.Calls, all.Sleep = g.State, g.Calls, g.Sleep
 		}
-		all.Shared = shared(all.Shared, g.Calls, all.Count == 0)
 		all.Count, all.Frames = all.Count+g.Count, frames[key.origin]
 		found[key.origin] = all
 	}
@@ -107,16 +112,6 @@ func parseOne(lines []string, isProgram func(pkg string) bool) (origin Origin, g
 		origin.Entry, origin.Started = given, origin.Entry
 	}
 	return origin, g, true
-}
-
-// shared returns the functions that are on a stack, too, or with first all that are.
-func shared(functions []string, stack []Call, first bool) (both []string) {
-	for _, c := range stack {
-		if first || slices.Contains(functions, c.Function) {
-			both = append(both, c.Function)
-		}
-	}
-	return both
 }
 
 // elided returns how many frames a line stands for: "...12 frames elided..." are twelve (go1.26

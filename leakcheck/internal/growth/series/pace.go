@@ -88,6 +88,32 @@ func (s *Series) BytesKeepPace() bool {
 	return !s.endsInBurst() || s.before().BytesKeepPace()
 }
 
+// MinChunk is the least memory in bytes that is mapped at once for many calls.
+const MinChunk = 1 << 20
+
+// ChunksKeepPace reports whether the batches together added several chunks of memory that serve
+// many calls each: no batch added a chunk more or less than its calls take on average, and the last
+// added as much.
+func (s *Series) ChunksKeepPace() bool {
+	chunk, rate := s.Grown(), s.PerCall()
+	for i := 1; i < len(s.Values); i++ {
+		if step := s.Values[i] - s.Values[i-1]; step >= MinChunk {
+			chunk = min(chunk, step)
+		}
+	}
+	if len(s.Values) <= Intervals || chunk < MinChunk || s.Grown() < minGrown*chunk {
+		return false
+	}
+	short := 0.0
+	for i := 1; i < len(s.Values); i++ {
+		short = rate*float64(s.Calls[i]-s.Calls[i-1]) - float64(s.Values[i]-s.Values[i-1])
+		if math.Abs(short) > float64(chunk) || s.Values[i] < s.Values[i-1] {
+			return false
+		}
+	}
+	return short <= tolerance*float64(chunk)
+}
+
 // endsInBurst reports whether the last batch added much more per call than those before.
 func (s *Series) endsInBurst() bool {
 	if len(s.Values) < 3 {

@@ -141,16 +141,18 @@ func (w *Wording) holderOf(l *finding.Leak) *verdict.Holder {
 	}
 	entry := symbol.Unescape(l.Origin.Entry)
 	h.Kind, h.Root, h.Package, h.Type, h.Test, h.Goroutines = "goroutine", entry, symbol.Package(entry), "", false, 0
-	h.CreatedBy, h.CreatedAt, h.Runs = symbol.Unescape(l.Origin.CreatedBy), l.Origin.CreatedAt, l.Goroutines.Shared
+	h.CreatedBy, h.CreatedAt = symbol.Unescape(l.Origin.CreatedBy), l.Origin.CreatedAt
 	for _, head := range l.Heads {
 		if typ := head.Line()[0].Typ; typ != "" && !slices.Contains(h.Holds, typ) && len(h.Holds) < maxHolds {
 			h.Holds = append(h.Holds, typ)
 		}
 	}
-	for _, c := range slices.Backward(l.Goroutines.Calls) {
+	for i, c := range l.Goroutines.Calls {
 		if c.Function == l.Origin.Entry {
 			h.At = c.At
-			break
+		}
+		if i >= len(l.Goroutines.Calls)-l.Goroutines.Outer {
+			h.Runs = append(h.Runs, c.Function)
 		}
 	}
 	return h
