@@ -138,3 +138,18 @@ func IsRuntime(pkg string) bool {
 	return pkg == "" || pkg == "runtime" || strings.HasPrefix(pkg, "internal/runtime/") ||
 		strings.HasPrefix(pkg, "runtime/internal/")
 }
+
+// IsIdentifier reports whether a name may be an identifier of Go. It does not tell keywords.
+func IsIdentifier(name string) bool {
+	for i := range len(name) {
+		if !IsWord(name[i]) {
+			return false
+		}
+	}
+	return name != "" && (name[0] < '0' || name[0] > '9')
+}
+
+// IsWord reports whether a byte may be part of an identifier, keyword or number of Go.
+func IsWord(c byte) bool {
+	return c == '_' || c >= 0x80 || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+}

@@ -90,3 +90,9 @@ func TestCallerFrames(t *testing.T) {
 		t.Error("frames of no stack")
 	}
 }
+
+func TestIsIdentifier(t *testing.T) {
+	for name, want := range map[string]bool{"x": true, "_": true, "T1": true, "été": true, "": false, "1x": false, "a.b": false, "*]": false, "[*]": false} {
+		require.Equal(t, want, IsIdentifier(name), name)
+	}
+}

@@ -1,10 +1,10 @@
 package request
 
 import (
-	"go/token"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/capture/proof"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 )
 
@@ -50,7 +50,7 @@ func (b *Bound) Reach() *proof.Reach {
 	}
 	// With more than one dot it can be a variable of a function, or the path of a field.
 	pkg, ident, ok := strings.Cut(p.Text[strings.LastIndexByte(p.Text, '/')+1:], ".")
-	if !ok || pkg == "" || !token.IsIdentifier(ident) {
+	if !ok || pkg == "" || !symbol.IsIdentifier(ident) {
 		return nil
 	}
 	return &proof.Reach{Ident: ident, Is: p.MatchWhole, Count: b.count()}

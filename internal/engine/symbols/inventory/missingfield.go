@@ -1,11 +1,11 @@
 package inventory
 
 import (
-	"go/token"
 	"reflect"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // A MissingField is a field that a path goes by, and that the struct there does not have.
@@ -59,7 +59,7 @@ func missingField(x *debuginfo.Index, t debuginfo.TypeID, path string) *MissingF
 			t = d.Elem
 		case name == "$key]":
 			t = d.Key // 0, of which there is no type, unless it is a map
-		case d.Kind == reflect.Struct && path[at] == '.' && token.IsIdentifier(name):
+		case d.Kind == reflect.Struct && path[at] == '.' && symbol.IsIdentifier(name):
 			t, ok = fieldOf(x, d.ID, name)
 		default:
 			return nil
