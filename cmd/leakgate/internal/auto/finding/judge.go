@@ -208,6 +208,9 @@ func (m *Modules) goroutine(h *verdict.Holder) (Class, string) {
 			return Test, "only tests use " + name
 		}
 	}
+	if i := slices.IndexFunc(h.Runs, func(f string) bool { return isTestPackage(symbol.Package(f)) }); i >= 0 {
+		return Test, "they run " + h.Runs[i]
+	}
 	if reason := m.closer(h); reason != "" {
 		return Unclosed, reason
 	}

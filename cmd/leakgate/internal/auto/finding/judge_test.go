@@ -210,6 +210,8 @@ func TestOnlyTests(t *testing.T) {
 	require.Equal(t, Test, modules.judge(verdict.Bound{Holder: h}).Class)
 	h.Root = "example.com/app.(*real).start"
 	require.Equal(t, Leak, modules.judge(verdict.Bound{Holder: h}).Class)
+	h.Runs = []string{"example.com/app_test.TestReal.func1", "example.com/app.(*real).start"} // a callback of the test's
+	require.Equal(t, Test, modules.judge(verdict.Bound{Holder: h}).Class)
 }
 
 // A value that tests assign to a variable is the tests' own if its types are the standard
