@@ -71,6 +71,8 @@ func TestGoroutineBounds(t *testing.T) {
 		Goroutines("yaml.v3.load").MaxObjects(1),
 		Goroutines("**").MaxObjects(7), // not the runtime's and the tool's
 		Goroutines("app.idle").None(),  // there is such a function
+		Goroutines("app.TestX").None(), // a test is in it
+		Goroutines("app.(*pool).han*").None(),
 		Stack("app.(*pool).run").MaxBytes(3 * 1132),
 		Stack("app.(*pool).handle").MaxBytes(3 * 1032),
 		Stack("app.(*pool).*").MaxBytes(3 * 1132), // a frame counts once
@@ -91,6 +93,7 @@ func TestGoroutineBounds(t *testing.T) {
 		{Goroutines("app.(*pool).run").None(), "3 goroutines started in example.com/app.(*pool).run, created by example.com/app.New (pool.go:31)\n       chan receive in example.com/app.(*pool).handle (pool.go:44); stack 192.0 KiB"},
 		{Stack("app.(*pool).run").MaxBytes(3*1132 - 1), "found 3.3 KiB in 3 goroutines: 1 B more than allowed\n    the largest frame is that of example.com/app.(*pool).handle (pool.go:30): 1000 B in each of 3 goroutines"},
 		{Stack("app.(*pool).run").MaxBytes(0), "1000 B     2.9 KiB  └─ app.(*pool).handle (pool.go:44)"},
+		{Goroutines("app.(*pool).handle").MaxObjects(4), "found no goroutine that started there, but 3 in it now: a bound counts goroutines by the function that they started in\n    3 goroutines started in example.com/app.(*pool).run, created by"},
 		{Goroutines("app.idel").None(), "the program has no function of that name; did you mean example.com/app.idle?"},
 		{Goroutines("").None(), "the pattern is empty"},
 		{Stack("app.New").MaxBytes(-1), "Stack(\"app.New\").MaxBytes(-1): a bound cannot be negative"},

@@ -113,13 +113,14 @@ func knownGoroutine(o request.GoroutineOption, s *Seen) bool {
 
 func goroutineCount(o request.GoroutineOption, now, base goroutine.Census) Finding {
 	n := max(0, now.GoroutinesAt(o.Pattern)-base.GoroutinesAt(o.Pattern))
-	f := Finding{Shown: o.Written, Broken: n > o.Limit, Amount: "found " + textfmt.CountNoun(n, "goroutine") + sinceNote(base)}
+	f := Finding{Shown: o.Written, Crews: now.At(o.Pattern), Broken: n > o.Limit, Amount: "found " + textfmt.CountNoun(n, "goroutine") + sinceNote(base)}
 	if f.Broken && o.Limit > 0 {
 		f.Amount += fmt.Sprintf(": %s more than allowed", textfmt.Count(n-o.Limit))
 	}
-	for _, c := range now {
-		if c.IsAt(o.Pattern) {
-			f.Crews = append(f.Crews, c)
+	if len(f.Crews) == 0 && base == nil && o.Pattern.Plain() {
+		if f.Crews = now.Inside(o.Pattern); len(f.Crews) > 0 {
+			f.Broken, n = true, f.Crews.Count()
+			f.Amount = "found no goroutine that started there, but " + textfmt.Count(n) + " in it now: a bound counts goroutines by the function that they started in"
 		}
 	}
 	found := f.Crews

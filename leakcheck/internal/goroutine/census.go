@@ -174,14 +174,36 @@ func SizeOf(frames []refscan.StackFrame) int64 {
 }
 
 // GoroutinesAt counts the goroutines whose origin a pattern matches.
-func (all Census) GoroutinesAt(p naming.Pattern) int64 {
-	n := int64(0)
+func (all Census) GoroutinesAt(p naming.Pattern) int64 { return all.At(p).Count() }
+
+// At returns the goroutines whose origin a pattern matches.
+func (all Census) At(p naming.Pattern) (found Census) {
 	for _, c := range all {
 		if c.IsAt(p) {
-			n += c.Count
+			found = append(found, c)
 		}
 	}
+	return found
+}
+
+// Count returns how many goroutines there are.
+func (all Census) Count() (n int64) {
+	for _, c := range all {
+		n += c.Count
+	}
 	return n
+}
+
+// Inside returns the goroutines that are in a function which a pattern matches, and whose origin it
+// does not match. It leaves out the main goroutine and those of package testing, which run tests.
+func (all Census) Inside(p naming.Pattern) Census {
+	var found Census
+	for _, c := range all {
+		if !c.IsAt(p) && c.Below(p) != nil && c.CreatedBy != "" && symbol.Package(c.started) != "testing" {
+			found = append(found, c)
+		}
+	}
+	return found
 }
 
 // StackAt sums up the stack memory of the frames that a pattern matches, with all that they called,
