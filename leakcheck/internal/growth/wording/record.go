@@ -132,8 +132,11 @@ func (w *Wording) holderOf(l *finding.Leak) *verdict.Holder {
 	}
 	if l.IsResource() {
 		h.Kind, h.Root = "resource", l.Resources[0].Name
-		if by := w.Makers[l.Resources[0].Kind]; len(by) > 0 {
-			h.CreatedBy, h.CreatedAt = symbol.Unescape(by[0].Function), by[0].At
+		// Makers are known by kind. Among them, a test's own does not excuse the others.
+		for _, by := range w.Makers[l.Resources[0].Kind] {
+			if h.CreatedAt == "" || strings.Contains(h.CreatedAt, "_test.go:") {
+				h.CreatedBy, h.CreatedAt = symbol.Unescape(by.Function), by.At
+			}
 		}
 	}
 	if l.Goroutines == nil {
