@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
+	"sync"
 	"time"
 )
 
@@ -15,9 +17,14 @@ const mib = 1 << 20
 
 var longLived = make([]byte, 10*mib)
 
+// collecting is held during each collection, and while memory is taken: none sees a part of it.
+var collecting sync.Mutex
+
 func collect(pause time.Duration) {
 	for {
+		collecting.Lock()
 		runtime.GC()
+		collecting.Unlock()
 		time.Sleep(pause)
 	}
 }
@@ -37,15 +44,18 @@ func pause() time.Duration {
 //go:noinline
 func holdForAWhile(input *bufio.Scanner) {
 	var rows [][]byte
+	collecting.Lock()
 	for range 24 {
 		rows = append(rows, make([]byte, mib))
 	}
+	collecting.Unlock()
 	fmt.Println("held")
 	input.Scan()
 	rows[0][0] = longLived[0]
 }
 
 func main() {
+	debug.SetGCPercent(-1) // no other collections
 	go collect(pause())
 	fmt.Println("ready")
 	input := bufio.NewScanner(os.Stdin)
