@@ -165,12 +165,7 @@ func stackBytes(o request.GoroutineOption, now, base goroutine.Census) Finding {
 	if f.Broken {
 		f.Amount += fmt.Sprintf(": %s more than allowed", textfmt.ByteCount(bytes-o.Limit))
 	}
-	var found goroutine.Census
-	for _, c := range now {
-		if c.Below(o.Pattern) != nil {
-			found = append(found, c)
-		}
-	}
+	found := now.With(o.Pattern)
 	sort.SliceStable(found, func(i, j int) bool {
 		a, b := found[i], found[j]
 		return a.Count*goroutine.SizeOf(a.Below(o.Pattern)) > b.Count*goroutine.SizeOf(b.Below(o.Pattern))

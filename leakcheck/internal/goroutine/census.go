@@ -177,13 +177,8 @@ func SizeOf(frames []refscan.StackFrame) int64 {
 func (all Census) GoroutinesAt(p naming.Pattern) int64 { return all.At(p).Count() }
 
 // At returns the goroutines whose origin a pattern matches.
-func (all Census) At(p naming.Pattern) (found Census) {
-	for _, c := range all {
-		if c.IsAt(p) {
-			found = append(found, c)
-		}
-	}
-	return found
+func (all Census) At(p naming.Pattern) Census {
+	return all.where(func(c *Crew) bool { return c.IsAt(p) })
 }
 
 // Count returns how many goroutines there are.
@@ -197,9 +192,19 @@ func (all Census) Count() (n int64) {
 // Inside returns the goroutines that are in a function which a pattern matches, and whose origin it
 // does not match. It leaves out the main goroutine and those of package testing, which run tests.
 func (all Census) Inside(p naming.Pattern) Census {
-	var found Census
+	return all.With(p).where(func(c *Crew) bool {
+		return !c.IsAt(p) && c.CreatedBy != "" && symbol.Package(c.started) != "testing"
+	})
+}
+
+// With returns the goroutines with frames that a pattern matches.
+func (all Census) With(p naming.Pattern) Census {
+	return all.where(func(c *Crew) bool { return c.Below(p) != nil })
+}
+
+func (all Census) where(keep func(*Crew) bool) (found Census) {
 	for _, c := range all {
-		if !c.IsAt(p) && c.Below(p) != nil && c.CreatedBy != "" && symbol.Package(c.started) != "testing" {
+		if keep(c) {
 			found = append(found, c)
 		}
 	}
@@ -209,13 +214,11 @@ func (all Census) Inside(p naming.Pattern) Census {
 // StackAt sums up the stack memory of the frames that a pattern matches, with all that they called,
 // and the goroutines that have them.
 func (all Census) StackAt(p naming.Pattern) (goroutines, bytes int64) {
-	for _, c := range all {
-		if frames := c.Below(p); frames != nil {
-			goroutines += c.Count
-			bytes += c.Count * SizeOf(frames)
-		}
+	found := all.With(p)
+	for _, c := range found {
+		bytes += c.Count * SizeOf(c.Below(p))
 	}
-	return goroutines, bytes
+	return found.Count(), bytes
 }
 
 // SourceName returns the declared function that a function is, or is a closure of: numbers of

@@ -46,7 +46,7 @@ func (x *Experiment) judge() *assertion.Outcome {
 		return nil
 	}
 	batch = x.belowLimits(0, batch)
-	if !x.late && x.provable(batch) && !x.hasMapped() {
+	if !x.late && x.provable(batch) {
 		calls := max(batch, minProofCalls)
 		p := x.prove(calls)
 		switch {

@@ -59,10 +59,11 @@ const (
 )
 
 // provable reports whether a proof is possible and wanted. A proof does not know the paths of
-// objects or the functions of goroutines, and so cannot leave out those that an option excludes.
+// objects or the functions of goroutines, and so cannot leave out those that an option excludes. It
+// does not see the use of memory that calls have mapped.
 func (x *Experiment) provable(batch int) bool {
 	return x.Watchers.Objects != nil && batch >= minProofBatch && !x.WantsFull() &&
-		x.Req.Iterations == 0 && len(x.Req.Scope) == 0 && len(x.Req.Ignores) == 0
+		x.Req.Iterations == 0 && len(x.Req.Scope) == 0 && len(x.Req.Ignores) == 0 && !x.hasMapped()
 }
 
 // proofResult is the result of calls without snapshots.
@@ -158,7 +159,7 @@ func isQuiet(n proof.Newcomers, calls int) bool {
 func (x *Experiment) proved(p proofResult) *assertion.Outcome {
 	o := &assertion.Outcome{Verdict: verdict.Pass, Method: verdict.ByCounters, Notes: x.Logs}
 	if p.unwatched > 0 {
-		o.Notes = append(o.Notes, wording.UnwatchedSlices)
+		o.Notes = append(o.Notes, wording.UnwatchedSlices(p.unwatched))
 	}
 	if p.full != "" {
 		o.Notes = append(o.Notes, p.full)

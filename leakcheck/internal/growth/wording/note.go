@@ -95,9 +95,12 @@ func UnjudgedQueue(perCall, room int) string {
 const UnjudgedMapping = "could not tell, and did not judge: what op keeps of the memory that its first calls mapped, if that is not used up yet; Iterations(n) with a larger n would tell"
 
 // UnwatchedSlices says that heap objects were not searched for slices, since the objects with
-// pointers are too many.
-const UnwatchedSlices = "could not tell, and did not judge: what is appended to slices in heap objects, in arrays that had room for it; objects with pointers have " +
-	"more than 32 MiB, too much to look for slices in them by counters; Full() would tell"
+// pointers have so many bytes. Elements that calls append within the capacity of a slice are
+// nothing new.
+func UnwatchedSlices(bytes int64) string {
+	return "could not tell, and did not judge: what is appended to slices in heap objects, in arrays that had room for it; objects with pointers have " +
+		textfmt.ByteCount(bytes) + ", too much to look for slices in them by counters; Full() would tell"
+}
 
 // WithoutUseful removes the note that an Ignore matched nothing on the heap, if that Ignore names a
 // resource of the operating system.

@@ -80,8 +80,8 @@ func (m *Modules) Sort(r *verdict.Result, loop bool) []Growth {
 			g := m.judge(b)
 			if h := b.Holder; g.Class == Leak && loop && h.Kind == "frame" && h.Goroutines == 1 {
 				// The goroutine of a server that the benchmark made, for example.
-				if method := m.Closer(h.Type); method != "" {
-					g.Class, g.Reason = Held, "its "+h.Type+" has "+method
+				if reason := m.closer(h); reason != "" {
+					g.Class, g.Reason = Held, reason
 				}
 			}
 			if (g.Class == Leak || g.Class == Dependency) && passes(b, r.Bounds) {
@@ -99,27 +99,24 @@ func (m *Modules) Sort(r *verdict.Result, loop bool) []Growth {
 // the object whose method does; or the others start them. If tests do not close that object, none
 // of them is a leak.
 func (m *Modules) spreadUnclosed(all []Growth) {
+	var goroutines []*Growth
+	reasons := make(map[*Growth]string) // of those that may be unclosed
+	for i := range all {
+		if g := &all[i]; g.Bound.Holder.Kind == "goroutine" {
+			goroutines, reasons[g] = append(goroutines, g), m.closer(g.Bound.Holder)
+		}
+	}
 	for again := true; again; {
 		again = false
-		for i := range all {
-			g := &all[i]
-			if g.Class != Leak || g.Bound.Holder.Kind != "goroutine" {
-				continue
-			}
+		for _, g := range goroutines {
 			unclosed, reason := 0.0, ""
-			for j := range all {
-				of := &all[j]
-				h := of.Bound.Holder
-				why := of.Reason
-				if of.Class != Unclosed {
-					why = m.closer(h)
-				}
-				if why != "" && h.Kind == "goroutine" && (starts(h, g.Bound.Holder) || starts(g.Bound.Holder, h)) {
-					unclosed, reason = unclosed+rate(of), why
+			for _, of := range goroutines {
+				if reasons[of] != "" && (starts(of.Bound.Holder, g.Bound.Holder) || starts(g.Bound.Holder, of.Bound.Holder)) {
+					unclosed, reason = unclosed+rate(of), reasons[of]
 				}
 			}
-			if reason != "" && unclosed >= rate(g) {
-				g.Class, g.Reason, again = Unclosed, reason, true
+			if g.Class == Leak && reason != "" && unclosed >= rate(g) {
+				g.Class, g.Reason, reasons[g], again = Unclosed, reason, reason, true
 			}
 		}
 	}
@@ -135,15 +132,14 @@ func rate(g *Growth) float64 {
 // starts reports whether goroutines run the function that starts others, or a method of the same
 // type.
 func starts(by, others *verdict.Holder) bool {
-	if by.Root == others.CreatedBy || slices.ContainsFunc(by.Runs, func(f string) bool { return symbol.Unescape(f) == others.CreatedBy }) {
-		return true
-	}
-	of := receivers([]string{others.CreatedBy})
-	return len(of) > 0 && slices.Contains(receivers(by.Runs), of[0])
+	of := receiver(others.CreatedBy)
+	return by.Root == others.CreatedBy || slices.ContainsFunc(by.Runs, func(function string) bool {
+		return symbol.Unescape(function) == others.CreatedBy || of != "" && receiver(function) == of
+	})
 }
 
-// passes reports whether the growth is in a variable of many goroutines, with at most one object
-// in each, and these goroutines are not themselves among all that grows: leakcheck has judged that
+// passes reports whether the growth is in a variable of many goroutines, with at most one object in
+// each, and these goroutines are not themselves among all that grows: leakcheck has judged that
 // their number does not keep pace with the calls. They end by themselves, some time after the call
 // that they work for.
 func passes(b verdict.Bound, all []verdict.Bound) bool {
@@ -217,13 +213,17 @@ func (m *Modules) goroutine(h *verdict.Holder) (Class, string) {
 	return Leak, ""
 }
 
-// closer says that goroutines hold an object of a type that can be closed, or run a method of one;
-// "" if they do neither.
+// closer says that a variable is an object of a type that can be closed, or that goroutines hold
+// one, or run a method of one; "" otherwise.
 func (m *Modules) closer(h *verdict.Holder) string {
+	types := append([]string{h.Type}, h.Holds...)
 	// An object that several goroutines refer to is charged to one of them, and a method may need
 	// its receiver no more. The object whose method a goroutine runs is therefore not always in
 	// h.Holds.
-	for _, typ := range slices.Concat(h.Holds, receivers(h.Runs)) {
+	for _, function := range h.Runs {
+		types = append(types, receiver(function))
+	}
+	for _, typ := range types {
 		if method := m.Closer(typ); method != "" {
 			return "its " + typ + " has " + method
 		}
@@ -231,17 +231,14 @@ func (m *Modules) closer(h *verdict.Holder) string {
 	return ""
 }
 
-// receivers returns the types of the receivers of methods that are called by pointer. It leaves
-// out function literals in such methods, which need not capture the receiver.
-func receivers(functions []string) (types []string) {
-	for _, function := range functions {
-		pkg, method, ok := strings.Cut(function, ".(*")
-		typ, name, ok2 := strings.Cut(method, ").")
-		if ok && ok2 && !strings.Contains(name, ".") {
-			types = append(types, "*"+symbol.Unescape(pkg)+"."+typ)
-		}
+// receiver returns the pointer type of a method's receiver; "" for other functions.
+func receiver(function string) string {
+	pkg, method, ok := strings.Cut(function, ".(*")
+	typ, name, ok2 := strings.Cut(method, ").")
+	if !ok || !ok2 || strings.Contains(name, ".") { // a function literal need not capture the receiver
+		return ""
 	}
-	return types
+	return "*" + symbol.Unescape(pkg) + "." + typ
 }
 
 // ofLibrary reports whether the packages of the types on a path are all in the standard library.

@@ -60,8 +60,7 @@ func NewSorter(records string, again func(pkg string, functions []string) string
 	}
 }
 
-// Roots returns the roots whose feeding test is worth looking for: those of leaks and
-// dependencies.
+// Roots returns the roots whose feeding test is worth looking for: those of leaks and dependencies.
 func Roots(all []Growth) []string {
 	var roots []string
 	for _, g := range all {
@@ -163,9 +162,9 @@ func (s *Sorter) sort(pkg string, modules *Modules, r *drive.Report) []*found {
 			// The test feeds this root, then, and none of its subtests does alone.
 			return strings.Contains(o.group.Functions[0], "/") && allPartsExplored(r, o.group)
 		})
-		culprits := culprits(seen[root])
-		least := smallest(culprits)
-		c := &cause{growth: least.growth, fed: feeders(pkg, culprits)}
+		feeding := culprits(seen[root])
+		least := smallest(feeding)
+		c := &cause{growth: least.growth, fed: feeders(pkg, feeding)}
 		c.feedersIncomplete = !toldApart(r, seen[root])
 		switch least.growth.Class {
 		case Leak:
@@ -305,9 +304,9 @@ func weight(e *drive.Exploration) int {
 	return test * len(e.Functions)
 }
 
-// allPartsExplored reports whether all functions of a group were explored in its parts, too.
-// Growth in the group and in none of its parts is no finding: a buffer of the runtime, or a cache
-// that was not full.
+// allPartsExplored reports whether all functions of a group were explored in its parts, too. Growth
+// in the group and in none of its parts is no finding: a buffer of the runtime, or a cache that was
+// not full.
 func allPartsExplored(r *drive.Report, group *drive.Exploration) bool {
 	if len(group.Functions) == 1 {
 		return false

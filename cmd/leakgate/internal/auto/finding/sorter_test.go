@@ -186,6 +186,6 @@ func TestNoVerdict(t *testing.T) {
 
 func TestReason(t *testing.T) {
 	require.Equal(t, "ends the process: panic: oh", Reason(drive.Tried{Status: repeat.Ended, Reason: "--- FAIL: TestX (0.00s)\n  panic: oh\n"}))
-	require.Equal(t, "fails when it is called again: Error: Not equal: ", Reason(drive.Tried{Status: repeat.Once, Reason: "2026/11/27 INFO: began\n    x_test.go:7: \n  \tError Trace:\tx_test.go:7\n  \tError:      \tNot equal: \n"})+" ")
+	require.Equal(t, "fails when it is called again: Error: Not equal:", Reason(drive.Tried{Status: repeat.Once, Reason: "2026/11/27 INFO: began\n    x_test.go:7: \n  \tError Trace:\tx_test.go:7\n  \tError:      \tNot equal: \n"}))
 	require.Equal(t, "skips itself", Reason(drive.Tried{Status: repeat.Skips}))
 }

@@ -43,8 +43,8 @@ func Reason(t drive.Tried) string {
 	return text
 }
 
-// failed matches the line of a test's output that says where and why it failed: that of the
-// testing package, or the one with which testify begins its reason.
+// failed matches a line of a test's output that says why it failed: one of package testing with the
+// place, the one with which testify begins its reason, or a panic.
 var failed = regexp.MustCompile(`^(\w+\.go:\d+: \S|Error: |panic: )`)
 
 // telling returns the line of a test's output that says most about its failure: the last that
@@ -150,8 +150,8 @@ func text(g Growth) string {
 	return g.Bound.Growth + " via " + g.Bound.Path
 }
 
-// message explains a failed assertion: the growth in leakcheck's words, the functions that feed
-// it, the command that shows it again, and a test that finds it.
+// message explains a failed assertion: the growth in leakcheck's words, the functions that feed it,
+// the command that shows it again, and a test that finds it.
 func (s *Sorter) message(f *found) string {
 	var b strings.Builder
 	op := label(f.group.Functions)
