@@ -13,7 +13,7 @@ import (
 type goHeap struct {
 	*finder
 	// parts of maps and channels, scanned last: their owner first names the references that it
-	// knows
+	// knows, so that what remains is numbers
 	parts []part
 }
 
@@ -56,7 +56,7 @@ func (f *finder) readPlain() error {
 func (g *goHeap) walkParts() {
 	for _, p := range g.parts {
 		mem, addr := g.memory(p.obj)
-		g.words(mem, addr, func(uint64, bool) int32 { return g.name(p.node, "[*]") })
+		g.words(mem, addr, g.named(p.node, "[*]", asNumber))
 	}
 	g.parts = nil
 }
