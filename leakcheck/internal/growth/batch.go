@@ -27,9 +27,9 @@ func (x *Experiment) warmUp() int {
 		timed = 1
 	}
 	for range timed {
-		start := x.Now()
+		before := x.spent
 		x.call(1)
-		best = min(best, x.Now().Sub(start))
+		best = min(best, x.spent-before)
 	}
 	batch := BatchSize(best)
 	if x.Req.Iterations > 0 {
@@ -39,7 +39,9 @@ func (x *Experiment) warmUp() int {
 	case x.Req.Warmup > 0:
 		x.callBelowLimits(x.Req.Warmup - timed)
 	case best*time.Duration(batch) <= 2*batchTime:
-		x.callBelowLimits(batch - timed)
+		if later := x.callBelowLimits(batch - timed); later > 0 {
+			batch = min(batch, BatchSize(best+later))
+		}
 	}
 	return batch
 }
@@ -143,14 +145,16 @@ func (x *Experiment) recordBatch(n int) {
 	x.runBatch(n)
 }
 
-func (x *Experiment) call(n int) {
+// call calls op n times, and waits for what other goroutines do that op has left work to. It
+// returns how long it waited, if that was long.
+func (x *Experiment) call(n int) (waited time.Duration) {
 	for range n {
 		if x.failed || x.late {
-			return
+			return 0
 		}
 		if !x.Time.Allows(x.slowestCall + x.slowestSnapshot + x.slowestSnapshot/2) {
 			x.late = true
-			return
+			return 0
 		}
 		start := x.Now()
 		x.inOp = true
@@ -164,6 +168,9 @@ func (x *Experiment) call(n int) {
 		}
 		x.failed = x.fails()
 	}
+	waited = x.awaitIdle()
+	x.spent += waited
+	return waited
 }
 
 // Anonymous mapped memory is known only as a difference: all of it minus the memory of the Go

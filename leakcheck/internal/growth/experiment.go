@@ -56,6 +56,8 @@ type Experiment struct {
 	failed bool        // op failed the test in its last call and is not called again
 	late   bool        // there is no time for another call and a snapshot after it
 
+	restless bool // goroutines ran on after op had returned, and the log names one
+
 	slowestCall, slowestSnapshot time.Duration
 	spent                        time.Duration // in all calls
 	lastCall                     time.Duration // of the last batch, on average

@@ -60,7 +60,6 @@ func (x *Experiment) callWatched(of *proof.Slices, calls int) (longer bool, full
 	if of == nil || x.failed || x.late {
 		return true, ""
 	}
-	x.awaitEnds(0) // goroutines that the last call has given work are about to wait for more
 	perCall, room, err := of.Queue(calls)
 	switch {
 	case err != nil || perCall > 0 && room >= fillAgain*perCall*calls:
