@@ -1,6 +1,7 @@
 package leakcheck_test
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -136,4 +137,25 @@ func TestGrowthBesideWhatNeverRests(t *testing.T) {
 		require.True(t, leakcheck.AssertNoGrowth(ft, func() { calls++ }), "%s", ft.errors)
 		wantParts(t, strings.Join(ft.logs, "\n"), "later does not count: github.com/leakgate/leakgate/leakcheck_test.spin")
 	}
+}
+
+var lateQueue []*laterItem
+
+// The array of a queue is as long as the largest batch if the goroutines that take from it are
+// late. By chance it may still double in a few further batches, when its elements no longer do.
+func TestArrayAsLongAsTheLargestBatch(t *testing.T) {
+	fillCut(t)
+	ends := []int{4, 8, 16, 32, 64, 80, 109, 141}
+	lens := []int{2, 4, 8, 16, 32, 16, 29, 32, 30}
+	caps := []int{2, 4, 8, 16, 32, 16, 32, 48, 48}
+	calls := 0
+	ft := &impatientT{recordingT{name: t.Name()}}
+	passed := leakcheck.AssertNoGrowth(ft, func() {
+		calls++
+		i, _ := slices.BinarySearch(ends, calls)
+		lateQueue = make([]*laterItem, lens[i], caps[i])
+	}, leakcheck.Iterations(4))
+	lateQueue = nil
+	require.True(t, passed, "%s", ft.errors)
+	require.Greater(t, calls, 141)
 }
