@@ -132,7 +132,7 @@ func TestNothingGrowsSilently(t *testing.T) {
 					all = append(all, &piece{})
 				}
 			}
-		}, "", "and is no leak: via op."},
+		}, "", "and is no leak unless calls leave work to timers or to goroutines that sleep: via op."},
 		{"ResurrectedByFinalizers", func(*testing.T) func() {
 			var again func(*piece)
 			again = func(p *piece) { runtime.SetFinalizer(p, again) }

@@ -14,7 +14,11 @@ import (
 )
 
 // noLeak ends the sentence on how a figure grew.
-const noLeak = ", and is no leak"
+const (
+	noLeak = ", and is no leak"
+	// batches end when no goroutine runs, and timers are not waited for
+	unlessLater = " unless calls leave work to timers or to goroutines that sleep"
+)
 
 // maxForgiven is how many figures that grew without being a leak the log names.
 const maxForgiven = 5
@@ -56,7 +60,9 @@ func appendForgiven(notes []string, seen map[string]bool, where, what string, s 
 		return append(notes, "… and others like these")
 	}
 	how, further := "not with every batch, or less and less", ""
-	if s.LevelsOff() || s.BytesLevelOff() {
+	if levelsOff := s.LevelsOff() || s.BytesLevelOff(); !levelsOff && so == noLeak {
+		so += unlessLater
+	} else if levelsOff {
 		how, further = "with the size of the largest batch of calls, not with their number", ", and "+s.ShowFurther()
 		if s.Fell() {
 			how = "fell in a further batch"
