@@ -153,9 +153,10 @@ func (f *Finding) headline() string {
 	return f.Shown + ": " + f.Amount
 }
 
-// BreaksNative reports whether a bound on native memory does not hold.
-func (e *Evaluation) BreaksNative() bool {
-	return slices.ContainsFunc(e.Findings, func(f Finding) bool { return f.Broken && f.Blocks != nil })
+// Unscanned reports whether a bound on native memory does not hold, and no heap scan was needed to
+// tell, though a scan would show what is wrong.
+func (e *Evaluation) Unscanned() bool {
+	return e.Names == nil && slices.ContainsFunc(e.Findings, func(f Finding) bool { return f.Broken && f.Blocks != nil })
 }
 
 func (e *Evaluation) Ok() bool {

@@ -11,16 +11,16 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/refscan"
 )
 
 // conclude returns the outcome after the last snapshot, and whether anything grew with each batch.
 func (x *Experiment) conclude() (o *assertion.Outcome, grows bool) {
-	e := x.past.Last().Eval
-	o = &assertion.Outcome{Verdict: verdict.Pass, Eval: e, Notes: e.Notes(), Snapshots: 1, Base: x.past.First().Eval.Artifacts(), Before: x.past.First().Eval.Report.Totals.LiveBytes}
+	before, e := x.past.First().Eval, x.past.Last().Eval
+	o = &assertion.Outcome{Verdict: verdict.Pass, Eval: e, Notes: e.Notes(), Base: &request.Baseline{Artifacts: before.Artifacts(), Live: before.Report.Totals.LiveBytes}}
 	if problems := e.Problems(); len(problems) > 0 {
-		o.Verdict, o.Failed, o.Misuse = verdict.Fail, true, true
-		o.Message = "leakcheck: " + strings.Join(problems, "\n")
+		o.Verdict, o.Misuse, o.Message = verdict.Fail, true, "leakcheck: "+strings.Join(problems, "\n")
 		return o, false
 	}
 	g := x.finder.Growth()
@@ -43,7 +43,7 @@ func (x *Experiment) conclude() (o *assertion.Outcome, grows bool) {
 	if x.past.Uncounted() {
 		o.Notes = append(o.Notes, "goroutines were not counted: "+pile.TooMany)
 	}
-	o.Verdict, o.Failed = verdict.Fail, true
+	o.Verdict = verdict.Fail
 	e.Forest = g.Forest
 	o.Bounds = x.words.Records(g, x.Assertion)
 	o.Body = func() []string { return x.words.Failure(g, x.calls) }

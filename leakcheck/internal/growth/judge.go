@@ -37,7 +37,7 @@ func (x *Experiment) judge() *assertion.Outcome {
 	x.past = &history.History{Env: x.Env}
 	x.longerBefore = make(map[string]bool)
 	x.finder = &finding.Finder{History: x.past, Req: x.Req}
-	x.words = &wording.Wording{Finder: x.finder, RecordsNative: x.RecordNative != nil}
+	x.words = &wording.Wording{Finder: x.finder, RecordsNative: x.Native.Record != nil}
 	x.before = x.takeStock()
 	end := x.countMapped()
 	batch := x.warmUp()

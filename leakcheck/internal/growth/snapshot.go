@@ -117,10 +117,10 @@ func (x *Experiment) takeLedger() *ledger.Ledger {
 // takeNative adds C code's memory to a ledger, and returns it. It returns nil if that memory is
 // unknown, and logs why; in a program without a C library it logs nothing.
 func (x *Experiment) takeNative(l *ledger.Ledger) *nativeheap.Heap {
-	if x.Native == nil || l == nil {
+	if x.Native.Take == nil || l == nil {
 		return nil
 	}
-	h, err := x.Native()
+	h, err := x.Native.Take()
 	if err != nil {
 		x.noteNative(err)
 		return nil
