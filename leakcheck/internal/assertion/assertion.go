@@ -186,14 +186,14 @@ func (a *Assertion) observe(n observe.Needs, checks []check.Check) (*check.Evalu
 		a.Env.Declared = obs.Names.Declaration
 	}
 	e := check.Evaluate(obs, a.Req, request.ScopeOf(a.Req, a.Env), checks)
-	if err := e.Unknown(); err != nil {
-		return nil, err
+	if e.Unknown != nil {
+		return nil, e.Unknown
 	}
 	if n.Heap {
 		err = observe.Audit(obs.Report)
 	}
 	if err == nil {
-		err = e.Doubt()
+		err = e.Doubt
 	}
 	if err != nil {
 		return e, &AuditError{err}

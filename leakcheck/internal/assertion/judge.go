@@ -113,10 +113,10 @@ func (l *looks) done(e *check.Evaluation, err error) *Outcome {
 	case err != nil:
 		return nil
 	}
-	if e.Ok() && (!e.Golden.Writing() || e.Golden.Same(l.compared)) || last || len(e.Problems()) > 0 {
+	if e.Ok() && (!e.Golden.Writing() || e.Golden.Same(l.compared)) || last || len(e.Problems) > 0 {
 		return l.conclude(e)
 	}
-	_, _, broken := e.Broken()
+	_, broken := e.Broken()
 	l.first = cmp.Or(l.first, broken)
 	l.needs.AlsoHeldBy, l.needs.ByDistance = message.Places(e), l.golden != nil && l.Req.Baseline == nil
 	l.compared = e.Golden
@@ -149,7 +149,7 @@ func (l *looks) outOfTime(e *check.Evaluation, err error) *Outcome {
 	if err != nil {
 		seen = "the last snapshot is not good enough to judge by"
 	} else if !e.Ok() {
-		_, _, broken := e.Broken()
+		_, broken := e.Broken()
 		seen = fmt.Sprintf("in %s the assertion does not hold, which may be what is just about to end: %s",
 			textfmt.CountNoun(int64(l.snapshots), "snapshot"), cmp.Or(broken, l.first))
 	}
@@ -167,13 +167,13 @@ func (l *looks) unknown(e *check.Evaluation, golden *check.Comparison, err error
 // conclude makes the last evaluation an outcome, and writes the golden file where that is asked
 // for.
 func (l *looks) conclude(e *check.Evaluation) *Outcome {
-	o := &Outcome{Verdict: verdict.Pass, Notes: e.Notes(), Eval: e, Golden: e.Golden, Snapshots: l.snapshots, Base: l.Req.Baseline}
-	if problems := e.Problems(); len(problems) > 0 {
-		o.Verdict, o.Misuse, o.Message = verdict.Fail, true, "leakcheck: "+strings.Join(problems, "\n")
+	o := &Outcome{Verdict: verdict.Pass, Notes: e.Notes, Eval: e, Golden: e.Golden, Snapshots: l.snapshots, Base: l.Req.Baseline}
+	if len(e.Problems) > 0 {
+		o.Verdict, o.Misuse, o.Message = verdict.Fail, true, "leakcheck: "+strings.Join(e.Problems, "\n")
 		return o
 	}
 	if !e.Ok() && e.Golden != nil && l.afterBenchmarks() {
-		_, _, broken := e.Broken()
+		_, broken := e.Broken()
 		return l.unknown(e, e.Golden, &refscan.UnavailableError{
 			Cause:  "more is retained than " + e.Golden.Shown + " allows for the tests, and benchmarks may have left it: " + broken,
 			Remedy: "run the tests without -bench",

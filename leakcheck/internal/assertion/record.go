@@ -116,7 +116,7 @@ func (a *Assertion) result(o *Outcome) *verdict.Result {
 		switch {
 		case f.Line != nil && o.Verdict != verdict.Unknown && len(r.Golden.Broken) < verdict.MaxBroken:
 			r.Golden.Broken = append(r.Golden.Broken, a.BoundRecord(f, o.Verdict, obs))
-		case f.Line == nil && f.Shown != "":
+		case f.Line == nil:
 			r.Bounds = append(r.Bounds, a.BoundRecord(f, o.Verdict, obs))
 		}
 	}

@@ -2,6 +2,7 @@ package growth
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,9 +19,9 @@ import (
 // conclude returns the outcome after the last snapshot, and whether anything grew with each batch.
 func (x *Experiment) conclude() (o *assertion.Outcome, grows bool) {
 	before, e := x.past.First().Eval, x.past.Last().Eval
-	o = &assertion.Outcome{Verdict: verdict.Pass, Eval: e, Notes: e.Notes(), Base: &request.Baseline{Artifacts: before.Artifacts(), Live: before.Report.Totals.LiveBytes}}
-	if problems := e.Problems(); len(problems) > 0 {
-		o.Verdict, o.Misuse, o.Message = verdict.Fail, true, "leakcheck: "+strings.Join(problems, "\n")
+	o = &assertion.Outcome{Verdict: verdict.Pass, Eval: e, Notes: slices.Clone(e.Notes), Base: &request.Baseline{Artifacts: before.Artifacts(), Live: before.Report.Totals.LiveBytes}}
+	if len(e.Problems) > 0 {
+		o.Verdict, o.Misuse, o.Message = verdict.Fail, true, "leakcheck: "+strings.Join(e.Problems, "\n")
 		return o, false
 	}
 	g := x.finder.Growth()
