@@ -38,7 +38,7 @@ func (x *Experiment) conclude() (o *assertion.Outcome, grows bool) {
 		if mapping != nil && ledger.Sanitized {
 			o.Notes = append(o.Notes, wording.Unjudged(mapping))
 		}
-		return o, mapping != nil || x.hasMapped()
+		return o, mapping != nil || x.mapped.hasChunk()
 	}
 	x.suspects = append(x.suspects, g.Leaks...)
 	if x.past.Uncounted() {
@@ -47,7 +47,7 @@ func (x *Experiment) conclude() (o *assertion.Outcome, grows bool) {
 	o.Verdict = verdict.Fail
 	e.Forest = g.Forest
 	o.Bounds = x.words.Records(g, x.Assertion)
-	o.Body = func() []string { return x.words.Failure(g, x.calls) }
+	o.Body = func() []string { return x.words.Failure(g, x.op.calls) }
 	return o, true
 }
 
@@ -63,7 +63,7 @@ func uncountedGoroutines() error {
 // outOfTime is the outcome where the test would time out before the next snapshot.
 func (x *Experiment) outOfTime() *assertion.Outcome {
 	seen := fmt.Sprintf("op was called %s, the slowest call took %s, and %s",
-		textfmt.CountNoun(x.calls, "time"), x.slowestCall.Round(time.Millisecond), textfmt.CountNoun(int64(len(x.past.Snapshots)), "snapshot")+" could be taken")
+		textfmt.CountNoun(x.op.calls, "time"), x.op.slowest.Round(time.Millisecond), textfmt.CountNoun(int64(len(x.past.Snapshots)), "snapshot")+" could be taken")
 	if len(x.past.Snapshots) < 2 {
 		return x.inconclusive(x.Time.Spent(seen+", where two with calls of op between them are the least", nil))
 	}
@@ -79,7 +79,7 @@ func (x *Experiment) cutShort(err error) *assertion.Outcome {
 
 // grownUntilNow describes what grew with each batch until now, "" if nothing is known to have.
 func (x *Experiment) grownUntilNow() string {
-	if x.past == nil || len(x.past.Snapshots) < 2 {
+	if len(x.past.Snapshots) < 2 {
 		return ""
 	}
 	o, _ := x.conclude()

@@ -50,20 +50,20 @@ func (x *Experiment) recordCalls(o *assertion.Outcome) {
 		x.words.Native.Unknown = x.Env.Native[len(none):]
 		return
 	}
-	if !x.Time.Allows(2*x.slowestSnapshot + 2*time.Duration(n+1)*x.slowestCall) {
+	if !x.Time.Allows(2*x.slowestSnapshot + 2*time.Duration(n+1)*x.op.slowest) {
 		x.words.Native.Unknown = "there was no time for two more batches of calls"
 		return
 	}
 	ctx, cancel := x.Time.Context()
 	defer cancel()
-	before := x.calls
+	before := x.op.calls
 	answer, err := x.Native.Record(ctx, x.Env.Native, n, due, func() bool {
-		x.call(n)
+		x.op.call(n, nil)
 		runtime.GC() // finalizers free native memory
 		x.Sleep(assertion.RetryWaits[0])
-		return !x.failed && !x.late
+		return !x.op.ended()
 	})
-	x.calls, x.failed, x.late = before, false, false
+	x.op.calls, x.op.failed, x.op.late = before, false, false
 	if err != nil {
 		x.words.Native.Unknown = err.Error()
 		return
@@ -85,7 +85,7 @@ func (x *Experiment) noteBlocks() {
 	if err != nil {
 		return
 	}
-	x.finder.Holders = &finding.NativeHolders{Before: all, Calls: x.calls}
+	x.finder.Holders = &finding.NativeHolders{Before: all, Calls: x.op.calls}
 }
 
 // findHolders finds the holders of the native blocks that are new since noteBlocks, if native
@@ -97,7 +97,7 @@ func (x *Experiment) findHolders() {
 	}
 	ctx, cancel := x.Time.Context()
 	defer cancel()
-	h.UpTo = x.calls
+	h.UpTo = x.op.calls
 	h.Found, h.Err = x.Native.Holders(ctx, func(b nativeheap.Block) bool {
 		i := sort.Search(len(h.Before), func(i int) bool { return h.Before[i].Addr >= b.Addr })
 		return i == len(h.Before) || h.Before[i].Addr != b.Addr
