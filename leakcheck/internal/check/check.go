@@ -39,8 +39,6 @@ type Seen struct {
 	Forest     tree.Forest // Now with the figures of Base subtracted
 	Ignored    []tree.Ignored
 	Census     goroutine.Census // of the goroutines; nil without stacks
-
-	doubt error // why the holders of native memory are not known in full, if the request asks for them
 }
 
 // A Result is what checks say of one snapshot.
@@ -97,7 +95,8 @@ type Evaluation struct {
 // Evaluate selects the parts of an observation that count for a request, and runs the checks on
 // them.
 func Evaluate(obs *observe.Observation, r *request.Request, s tree.Scope, checks []Check) *Evaluation {
-	e := &Evaluation{narrow(obs, r, s), Result{Notes: slices.Clone(obs.Logs)}}
+	seen, doubt := narrow(obs, r, s)
+	e := &Evaluation{seen, Result{Notes: slices.Clone(obs.Logs), Doubt: doubt}}
 	for _, c := range checks {
 		one := c.Evaluate(e.Seen)
 		e.Findings = append(e.Findings, one.Findings...)
@@ -109,19 +108,18 @@ func Evaluate(obs *observe.Observation, r *request.Request, s tree.Scope, checks
 	}
 	if !e.Ok() {
 		e.Doubt = nil
-	} else if e.Seen.doubt != nil { // another snapshot may show the holders
-		e.Doubt = e.Seen.doubt
 	}
 	return e
 }
 
-// narrow applies scope, ignores and baseline to an observation.
-func narrow(obs *observe.Observation, r *request.Request, s tree.Scope) *Seen {
-	report, doubt := obs.Report, error(nil)
+// narrow applies scope, ignores and baseline to an observation. doubt is why the holders of native
+// memory are not known in full, if the request asks for them: another snapshot may show them.
+func narrow(obs *observe.Observation, r *request.Request, s tree.Scope) (e *Seen, doubt error) {
+	report := obs.Report
 	if r.Native && obs.Native != nil {
 		report, doubt = obs.WithNative(), obs.Native.Err
 	}
-	e := &Seen{Observation: obs, Everything: tree.GrowForest(report), doubt: doubt}
+	e = &Seen{Observation: obs, Everything: tree.GrowForest(report)}
 	e.Now, e.Ignored = tree.ApplyIgnores(e.Everything.Keep(s), r.Ignores)
 	e.Forest = e.Now
 	if r.Baseline != nil {
@@ -131,7 +129,7 @@ func narrow(obs *observe.Observation, r *request.Request, s tree.Scope) *Seen {
 	if obs.Stacks != nil {
 		e.Census = goroutine.TakeCensus(obs.Stacks.Goroutines)
 	}
-	return e
+	return e, doubt
 }
 
 // NearestForest returns the branches that count for a request if the nearest variable claims each
