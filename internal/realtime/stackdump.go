@@ -1,7 +1,6 @@
 package realtime
 
 import (
-	"iter"
 	"runtime"
 	"strconv"
 	"strings"
@@ -39,13 +38,13 @@ type Call struct{ Function, At string }
 
 // Goroutines reads the output of runtime.Stack (go1.26 runtime/traceback.go): for each goroutine a
 // header "goroutine 7 [chan receive, 2 minutes]:", two lines a frame, innermost first, and two for
-// the go statement, with an empty line in between. It leaves out goroutines without frames.
-func Goroutines(text string) iter.Seq[Goroutine] {
-	return func(yield func(Goroutine) bool) {
-		for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
-			if g := parse(strings.Split(block, "\n")); len(g.Calls) > 0 && !yield(g) {
-				return
-			}
+// the go statement, with an empty line in between. It calls f for each, but those without frames.
+func Goroutines(text string, f func(*Goroutine)) {
+	for more := true; more; {
+		var block string
+		block, text, more = strings.Cut(text, "\n\n")
+		if g := parse(strings.Split(strings.TrimSpace(block), "\n")); len(g.Calls) > 0 {
+			f(&g)
 		}
 	}
 }

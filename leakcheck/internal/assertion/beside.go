@@ -35,18 +35,18 @@ func beside() string {
 func otherTests(stacks string) []string {
 	var names []string
 	_, others, _ := strings.Cut(stacks, "\n\n")
-	for g := range realtime.Goroutines(others) {
+	realtime.Goroutines(others, func(g *realtime.Goroutine) {
 		waits := slices.ContainsFunc(g.Calls, func(c realtime.Call) bool {
 			return c.Function == "testing.(*T).Run" || c.Function == "testing.(*T).Parallel"
 		})
 		runner := slices.IndexFunc(g.Calls, func(c realtime.Call) bool { return c.Function == "testing.tRunner" })
 		if waits || runner < 1 {
-			continue
+			return
 		}
 		if pkg, name, ok := strings.Cut(symbol.Short(g.Calls[runner-1].Function), "."); ok && pkg != "testing" && pkg != "runtime" {
 			name, _, _ = strings.Cut(name, ".func") // of a subtest
 			names = append(names, name)
 		}
-	}
+	})
 	return names
 }

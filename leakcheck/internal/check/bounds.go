@@ -72,7 +72,7 @@ func (c *boundsCheck) Needs() observe.Needs {
 	return n
 }
 
-func (c *boundsCheck) Evaluate(s *Seen) (r Result) {
+func (c *boundsCheck) Evaluate(s *Seen, r *Result) {
 	for i, b := range c.req.Bounds {
 		if problem := NothingMeant(b.String(), &b.Selector, c.scope, s); problem != "" {
 			r.Problems = append(r.Problems, problem)
@@ -80,11 +80,10 @@ func (c *boundsCheck) Evaluate(s *Seen) (r Result) {
 		}
 		f, notes := c.judge(b, &c.cuts[i], c.held[i], s)
 		r.Findings, r.Notes = append(r.Findings, f), append(r.Notes, notes...)
-		if !f.Broken {
-			r.Doubt = cmp.Or(r.Doubt, c.cuts[i].Err)
+		if !f.Broken && r.Doubt == nil {
+			r.Doubt = c.cuts[i].Err
 		}
 	}
-	return r
 }
 
 // judge compares one bound with a snapshot.

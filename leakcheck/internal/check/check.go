@@ -26,8 +26,8 @@ type Check interface {
 	// Needs returns what the check reads from a snapshot. It is called once, before the first
 	// snapshot.
 	Needs() observe.Needs
-	// Evaluate judges one snapshot.
-	Evaluate(*Seen) Result
+	// Evaluate judges one snapshot, and adds what it finds to a result.
+	Evaluate(*Seen, *Result)
 }
 
 // Seen is one observation with the parts of the heap that count for a request.
@@ -98,13 +98,7 @@ func Evaluate(obs *observe.Observation, r *request.Request, s tree.Scope, checks
 	seen, doubt := narrow(obs, r, s)
 	e := &Evaluation{seen, Result{Notes: slices.Clone(obs.Logs), Doubt: doubt}}
 	for _, c := range checks {
-		one := c.Evaluate(e.Seen)
-		e.Findings = append(e.Findings, one.Findings...)
-		e.Golden = cmp.Or(e.Golden, one.Golden)
-		e.Problems = append(e.Problems, one.Problems...)
-		e.Notes = append(e.Notes, one.Notes...)
-		e.Unknown = cmp.Or(e.Unknown, one.Unknown)
-		e.Doubt = cmp.Or(e.Doubt, one.Doubt)
+		c.Evaluate(seen, &e.Result)
 	}
 	if !e.Ok() {
 		e.Doubt = nil
@@ -180,7 +174,7 @@ func (c ScopeCheck) Needs() observe.Needs {
 	return observe.Needs{Heap: true, Stacks: c.Goroutines && len(c.Req.Ignores) > 0}
 }
 
-func (c ScopeCheck) Evaluate(s *Seen) (r Result) {
+func (c ScopeCheck) Evaluate(s *Seen, r *Result) {
 	if c.Goroutines {
 		s.ignoreGoroutines()
 	}
@@ -197,7 +191,6 @@ func (c ScopeCheck) Evaluate(s *Seen) (r Result) {
 				naming.DidYouMean(ps[0].Text, s.Names.RootNames(), naming.PackagePath)))
 		}
 	}
-	return r
 }
 
 // ignoreGoroutines counts the goroutines that each Ignore names, and their stacks.

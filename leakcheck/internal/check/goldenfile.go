@@ -126,7 +126,7 @@ func (c *GoldenCheck) Needs() observe.Needs {
 	return observe.Needs{Order: request.OrderOf(c.Req, c.Scope), Heap: true, Retained: len(c.Req.Recorded) > 0, Native: c.Req.Native}
 }
 
-func (c *GoldenCheck) Evaluate(s *Seen) (r Result) {
+func (c *GoldenCheck) Evaluate(s *Seen, r *Result) {
 	for i := range c.Req.Recorded {
 		sel := &c.Req.Recorded[i]
 		if problem := NothingMeant(sel.Shown, sel, c.Scope, s); problem != "" {
@@ -137,7 +137,7 @@ func (c *GoldenCheck) Evaluate(s *Seen) (r Result) {
 	compared.Compare(c.measure(s, s.Forest))
 	r.Golden = &compared
 	if compared.Ok() {
-		return r
+		return
 	}
 	if s.ByDistance != nil {
 		byDistance := *c.File
@@ -149,7 +149,6 @@ func (c *GoldenCheck) Evaluate(s *Seen) (r Result) {
 		f.Freed = len(c.Req.Recorded) > 0
 		r.Findings = append(r.Findings, f)
 	}
-	return r
 }
 
 // measure returns what is retained in a forest, and what goroutines there are.

@@ -55,7 +55,7 @@ func (c *goroutineCheck) Needs() observe.Needs {
 	return observe.Needs{Stacks: true, Leaked: leaked}
 }
 
-func (c *goroutineCheck) Evaluate(s *Seen) (r Result) {
+func (c *goroutineCheck) Evaluate(s *Seen, r *Result) {
 	for _, o := range c.req.Goroutines {
 		if !knownGoroutine(o, s) {
 			r.Problems = append(r.Problems, fmt.Sprintf("%s: the program has no function of that name%s",
@@ -72,7 +72,6 @@ func (c *goroutineCheck) Evaluate(s *Seen) (r Result) {
 			r.Unknown = unwalkable(s.Census)
 		}
 	}
-	return r
 }
 
 // MeasureGoroutines returns the lines of a golden file on goroutines and stacks.

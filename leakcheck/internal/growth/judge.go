@@ -6,7 +6,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
-	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
 // maxRestarts bounds how often an experiment begins anew: after a fall, or with batches that fill
@@ -54,7 +53,7 @@ func (x *Experiment) judge() *assertion.Outcome {
 	if x.op.late {
 		return x.outOfTime()
 	}
-	if err := x.snapshot(observe.Needs{}); err != nil {
+	if err := x.snapshot(nil, false); err != nil {
 		return x.inconclusive(err)
 	}
 	batch = x.affordable(batch)
@@ -137,7 +136,7 @@ func (x *Experiment) nextBatch(batch int) (stop bool, err error) {
 	if x.op.ended() {
 		return true, nil
 	}
-	if err = x.snapshot(observe.Needs{}); err == nil && allocated != nil {
+	if err = x.snapshot(nil, false); err == nil && allocated != nil {
 		x.findMakers(allocated)
 	}
 	return false, err
@@ -158,10 +157,9 @@ func (x *Experiment) stopped() *assertion.Outcome {
 // one, and returns the outcome; nil if op failed the test.
 func (x *Experiment) settle() *assertion.Outcome {
 	x.Pause(assertion.RetryWaits[1], assertion.MoreTimers(x.past.Last().Eval.Report, x.past.First().Eval.Report), x.op.after)
-	further := observe.Needs{AlsoHeldBy: wording.Places(x.finder.Growth())}
+	places := wording.Places(x.finder.Growth())
 	x.past.Snapshots = x.past.Snapshots[:len(x.past.Snapshots)-1]
-	further.Native = x.Env.KeepsFiles() && nativeheap.Supported && x.Time.Allows(4*x.slowestSnapshot)
-	if err := x.snapshot(further); err != nil {
+	if err := x.snapshot(places, nativeheap.Supported && x.Time.Allows(4*x.slowestSnapshot)); err != nil {
 		return x.inconclusive(err)
 	}
 	x.past.Last().Settled = true

@@ -31,15 +31,15 @@ func Parse(text string, isProgram func(pkg string) bool) map[Origin]Goroutines {
 	}
 	stands := make(map[stand]*Goroutines)
 	frames := make(map[Origin]int64)
-	for one := range realtime.Goroutines(text) {
-		key := stand{originOf(&one, isProgram), fmt.Sprint(one.State, one.Calls)}
+	realtime.Goroutines(text, func(one *realtime.Goroutine) {
+		key := stand{originOf(one, isProgram), fmt.Sprint(one.State, one.Calls)}
 		if stands[key] == nil {
 			stands[key] = &Goroutines{State: one.State, Calls: one.Calls}
 		}
 		stands[key].Count++
 		frames[key.origin] += int64(len(one.Calls)) + one.Elided
 		stands[key].Sleep = max(stands[key].Sleep, one.Sleep)
-	}
+	})
 	found := make(map[Origin]Goroutines)
 	most := make(map[Origin]stand)
 	for key, g := range stands {
