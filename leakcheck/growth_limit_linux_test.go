@@ -118,7 +118,7 @@ func TestOpEndsProcess(t *testing.T) {
 				os.Exit(3)
 			}
 			n++
-		})
+		}, leakcheck.Warmup(30))
 		return
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestOpEndsProcess$")

@@ -128,7 +128,7 @@ var layers = []struct {
 		"leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/growth", []string{
-		"internal/engine/native/nativeheap", "internal/engine/capture/proof", "internal/symbol", "internal/textfmt", "internal/verdict",
+		"internal/engine/native/nativeheap", "internal/engine/capture/proof", "internal/engine/capture/snapshot", "internal/realtime", "internal/symbol", "internal/textfmt", "internal/verdict",
 		"leakcheck/internal/artifact", "leakcheck/internal/assertion", "leakcheck/internal/check", "leakcheck/internal/environ",
 		"leakcheck/internal/growth/finding", "leakcheck/internal/growth/history", "leakcheck/internal/growth/pile", "leakcheck/internal/growth/series",
 		"leakcheck/internal/growth/wording", "leakcheck/internal/ledger",

@@ -27,9 +27,9 @@ func (x *Experiment) warmUp() int {
 		timed = 1
 	}
 	for range timed {
-		start := x.Now()
-		x.op.call(1, nil)
-		best = min(best, x.Now().Sub(start))
+		before := x.op.spent
+		x.call(1, nil)
+		best = min(best, x.op.spent-before)
 	}
 	batch := BatchSize(best)
 	if x.Req.Iterations > 0 {
@@ -39,7 +39,9 @@ func (x *Experiment) warmUp() int {
 	case x.Req.Warmup > 0:
 		x.callBelowLimits(x.Req.Warmup - timed)
 	case best*time.Duration(batch) <= 2*batchTime:
-		x.callBelowLimits(batch - timed)
+		if later := x.callBelowLimits(batch - timed); later > 0 {
+			batch = min(batch, BatchSize(best+later))
+		}
 	}
 	return batch
 }
@@ -120,7 +122,7 @@ const minOdd = 4
 
 func (x *Experiment) runBatch(n int) {
 	end, before := x.mapped.measure(), x.op.spent
-	x.op.call(n, nil)
+	x.call(n, nil)
 	end()
 	x.lastCall = (x.op.spent - before) / time.Duration(n)
 	x.words.Batches = append(x.words.Batches, n)

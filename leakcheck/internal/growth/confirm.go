@@ -49,22 +49,28 @@ func (x *Experiment) hasTimeFor(calls int) bool {
 }
 
 // isDoubtful reports whether the further batches so far leave open for some growth whether it is a
-// leak.
+// leak. The bytes of arrays need at least one: an array that is as long as a batch doubles exactly
+// as batches do.
 func (x *Experiment) isDoubtful() bool {
 	return slices.ContainsFunc(x.finder.Growth().Leaks, func(l *finding.Leak) bool {
 		own := x.seriesOf(l)
-		return !own.IsClear() && !x.isUsedClearly(l)
+		return (!own.IsClear() || isOfArrays(l) && len(own.More) == 0) && !x.isUsedClearly(l)
 	})
 }
 
-// isUsedClearly reports whether the bytes that a leak has in use, which grow in no steps, have told
-// by a further batch what those of its arrays have not.
+// isOfArrays reports whether a leak was found by the bytes of memory that grows in steps.
+func isOfArrays(l *finding.Leak) bool {
+	return !l.IsResource() && l.Goroutines == nil && l.Measure == history.InBytes
+}
+
+// isUsedClearly reports whether the bytes that a leak has in use, which grow in no steps, have gone
+// on to grow in a further batch, where those of its arrays leave that open.
 func (x *Experiment) isUsedClearly(l *finding.Leak) bool {
-	if l.IsResource() || l.Goroutines != nil || l.Measure != history.InBytes {
+	if !isOfArrays(l) {
 		return false
 	}
 	used := x.finder.Measured(l.Heads[0], history.InUse)
-	return len(used.More) > 0 && used.IsClear()
+	return len(used.More) > 0 && used.IsClear() && !used.LevelsOff()
 }
 
 // seriesOf is the series that a leak was found by.

@@ -40,6 +40,7 @@ type Experiment struct {
 	suspects []*finding.Leak // leaks at any snapshot so far; a pass logs them
 	// paths of slices that calls made longer before the experiment began anew to fill them
 	longerBefore    map[string]bool
+	restless        bool // goroutines ran on after op had returned, and the log names one
 	slowestSnapshot time.Duration
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"time"
 
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
@@ -22,15 +23,23 @@ const (
 	warmUpParts = series.Intervals + 3
 )
 
-// callBelowLimits calls op n times, or less often if the batches would have no room below a limit.
-// It looks at the limits each time the number of calls has doubled.
-func (x *Experiment) callBelowLimits(n int) {
+// callBelowLimits calls op n times, or less often if the batches would have no room below a limit,
+// or, unless the number is the user's, if calls leave much work to other goroutines. It looks at
+// both each time the number of calls has doubled, and returns how long that work takes for a call;
+// 0: not long.
+func (x *Experiment) callBelowLimits(n int) (later time.Duration) {
 	for n > 0 && !x.op.ended() {
 		n = min(n, x.limits.room(x.op.calls)/warmUpParts)
 		k := min(n, int(x.op.calls))
-		x.op.call(k, nil)
+		if k == 0 {
+			break
+		}
+		if waited := x.call(k, nil); waited > 0 && x.Req.Warmup == 0 && x.Req.Iterations == 0 {
+			return waited / time.Duration(k)
+		}
 		n -= k
 	}
+	return 0
 }
 
 // belowLimits returns n, or less if the calls of this batch, from 0 on, and the batches after it

@@ -58,7 +58,7 @@ func (x *Experiment) recordCalls(o *assertion.Outcome) {
 	defer cancel()
 	before := x.op.calls
 	answer, err := x.Native.Record(ctx, x.Env.Native, n, due, func() bool {
-		x.op.call(n, nil)
+		x.call(n, nil)
 		runtime.GC() // finalizers free native memory
 		x.Sleep(assertion.RetryWaits[0])
 		return !x.op.ended()

@@ -18,18 +18,18 @@ type operation struct {
 	failed   bool          // op failed the test in its last call and is not called again
 	late     bool          // there is no time for another call and a snapshot after it
 	slowest  time.Duration // of a call
-	spent    time.Duration // in all calls
+	spent    time.Duration // in all calls, and in waits for what they have left to other goroutines
 }
 
-// call calls op n times, or until it fails the test or time is up. After each call it calls passed,
-// if that is not nil.
-func (o *operation) call(n int, passed func()) {
+// call calls op n times, and passed after each call, if that is not nil. It reports whether it did:
+// not if op has failed the test before, or time is up.
+func (o *operation) call(n int, passed func()) bool {
 	for range n {
 		if o.ended() {
-			return
+			return false
 		}
 		if o.late = !o.time.Allows(o.slowest + o.after); o.late {
-			return
+			return false
 		}
 		start := o.time.Now()
 		o.underWay = true
@@ -43,6 +43,7 @@ func (o *operation) call(n int, passed func()) {
 		}
 		o.failed = o.fails()
 	}
+	return true
 }
 
 // ended reports whether op is not called again.

@@ -56,11 +56,10 @@ func (x *Experiment) watchSlices() *proof.Slices {
 // room, full is a note on that, and longer is false: further calls might fill the channel, and wait
 // for somebody to receive.
 func (x *Experiment) callWatched(of *proof.Slices, calls int, passed func()) (longer bool, full string) {
-	x.op.call(calls, passed)
+	x.call(calls, passed)
 	if of == nil || x.op.ended() {
 		return true, ""
 	}
-	x.awaitEnds(0) // goroutines that the last call has given work are about to wait for more
 	perCall, room, err := of.Queue(calls)
 	switch {
 	case err != nil || perCall > 0 && room >= fillAgain*perCall*calls:
@@ -70,7 +69,7 @@ func (x *Experiment) callWatched(of *proof.Slices, calls int, passed func()) (lo
 	}
 	each, some, err := of.GotLonger(calls)
 	for i := 0; i < moreWatched && some && !each && err == nil; i++ {
-		if x.op.call(calls, passed); x.op.ended() {
+		if x.call(calls, passed); x.op.ended() {
 			return true, ""
 		}
 		some, err = of.WentOn()

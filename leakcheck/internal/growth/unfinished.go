@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"time"
 
+	"github.com/leakgate/leakgate/internal/realtime"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
@@ -23,6 +25,9 @@ type stock struct {
 }
 
 func takeStock(resources bool) stock {
+	// The first timer of a process has the runtime open two descriptors (go1.26 runtime/time.go and
+	// runtime/netpoll.go, netpollGenericInit).
+	realtime.Sleep(time.Nanosecond)
 	s := stock{goroutines: runtime.NumGoroutine()}
 	if resources { // both fail where there is no /proc
 		s.open, _ = ledger.ListDescriptors()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"runtime/metrics"
+	"sync"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/runtime/gcwatch"
@@ -25,7 +26,7 @@ const (
 )
 
 // settle brings the heap to rest: it collects garbage until nothing happens from one collection to
-// the next, and lets finalizers, cleanups and ending goroutines run in between. Nothing happens if
+// the next, and lets finalizers, cleanups and other goroutines run in between. Nothing happens if
 // no finalizer or cleanup fell due, no goroutine began or ended, and nothing was allocated but the
 // few objects that collecting itself takes. Objects that the second collection finds dead do not
 // count: a sync.Pool gives up its contents that way, all at once. The number of collections is
@@ -42,6 +43,7 @@ func settle(ctx context.Context) (rests bool, err error) {
 			return false, err
 		}
 		drainQueues(ctx)
+		AwaitIdle(ctx)
 		now := observeActivity()
 		var enough bool
 		if rests, enough = now.settled(before, cycle, realtime.Clock()-begun); enough {
@@ -73,6 +75,8 @@ type activity struct {
 	allocated  uint64 // objects, so far
 	fallenDue  uint64 // finalizers and cleanups, so far, except those that watch collections
 	waiting    bool   // some of them have not run
+	running    uint64 // other goroutines that run, or are about to, but for those without an end
+	restless   bool   // goroutines run without an end
 	goroutines int
 }
 
@@ -97,27 +101,42 @@ func (a activity) settled(before activity, cycle int, took time.Duration) (rests
 	return rests, rests || cycle >= maxCycles || cycle > minCycles && took > longEnough && onlyAllocates
 }
 
-// metrics.Read writes to metricsRead in place, so that it allocates nothing. Captures take turns.
-var metricsRead = [...]metrics.Sample{
+// metricsRead is what observeActivity reads. Package metrics writes to it in place, so that nothing
+// is allocated.
+var metricsRead = struct {
+	sync.Mutex
+	samples  [7]metrics.Sample
+	restless uint64 // goroutines that run without an end
+}{samples: [...]metrics.Sample{
 	{Name: "/gc/heap/allocs:objects"},
 	{Name: "/gc/finalizers/queued:finalizers"},
 	{Name: "/gc/cleanups/queued:cleanups"},
 	{Name: "/gc/finalizers/executed:finalizers"},
 	{Name: "/gc/cleanups/executed:cleanups"},
-}
+	// since go1.26 (runtime/metrics.go)
+	{Name: "/sched/goroutines/running:goroutines"},
+	{Name: "/sched/goroutines/runnable:goroutines"},
+}}
 
 func observeActivity() activity {
-	metrics.Read(metricsRead[:])
+	read := &metricsRead
+	read.Lock()
+	defer read.Unlock()
+	metrics.Read(read.samples[:])
 	value := func(i int) uint64 {
-		if v := metricsRead[i].Value; v.Kind() == metrics.KindUint64 {
+		if v := read.samples[i].Value; v.Kind() == metrics.KindUint64 {
 			return v.Uint64()
 		}
 		return 0
 	}
+	running := max(value(5)+value(6), 1) - 1 // the caller runs, too
+	read.restless = min(read.restless, running)
 	return activity{
 		allocated:  value(0),
 		fallenDue:  value(1) + value(2) - gcwatch.Notified(),
 		waiting:    value(1) != value(3) || value(2) != value(4),
+		running:    running - read.restless,
+		restless:   read.restless > 0,
 		goroutines: runtime.NumGoroutine(),
 	}
 }

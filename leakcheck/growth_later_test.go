@@ -1,0 +1,161 @@
+package leakcheck_test
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/leakcheck"
+)
+
+type laterItem struct{ _ [64]byte }
+
+var laterItems []*laterItem
+
+// burn takes processor time.
+func burn(d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); {
+	}
+}
+
+// A laterQueue does the work of its jobs in a goroutine, which takes longer for a job than a call
+// takes to add it. A number of jobs is nothing that grows in memory.
+type laterQueue struct {
+	mu     sync.Mutex
+	cond   *sync.Cond
+	jobs   int
+	closed bool
+}
+
+func startLaterQueue(work func()) *laterQueue {
+	q := &laterQueue{}
+	q.cond = sync.NewCond(&q.mu)
+	go func() {
+		for q.next() {
+			work()
+		}
+	}()
+	return q
+}
+
+func (q *laterQueue) next() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.jobs == 0 && !q.closed {
+		q.cond.Wait()
+	}
+	q.jobs--
+	return !q.closed
+}
+
+func (q *laterQueue) add() {
+	q.mu.Lock()
+	q.jobs++
+	q.mu.Unlock()
+	q.cond.Signal()
+}
+
+func (q *laterQueue) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.cond.Signal()
+}
+
+// What a goroutine leaves behind grows with the calls that leave it the work, however long that
+// takes.
+func TestGrowthOfLaterWork(t *testing.T) {
+	fillCut(t)
+	keep := func() {
+		burn(time.Millisecond)
+		laterItems = append(laterItems, new(laterItem))
+	}
+	queue := startLaterQueue(keep)
+	defer queue.close()
+	jobs := make(chan int, 1<<16)
+	defer close(jobs)
+	go func() {
+		for range jobs {
+			keep()
+		}
+	}()
+	var due atomic.Int64
+	wake := make(chan struct{}, 1)
+	defer close(wake)
+	go func() {
+		for range wake {
+			for ; due.Load() > 0; due.Add(-1) {
+				keep()
+			}
+		}
+	}()
+	for name, op := range map[string]func(){
+		"counter": queue.add,
+		"channel": func() { jobs <- 1 },
+		"atomic": func() {
+			due.Add(1)
+			select {
+			case wake <- struct{}{}:
+			default:
+			}
+		},
+	} {
+		laterItems = nil
+		ft := &impatientT{recordingT{name: t.Name()}}
+		if leakcheck.AssertNoGrowth(ft, op) {
+			t.Error(name, "passed", ft.logs)
+		}
+		wantParts(t, strings.Join(ft.errors, "\n"), "+1.00 *leakcheck_test.laterItem/op", "leakcheck_test.laterItems")
+	}
+	laterItems = nil
+
+	done := 0
+	healthy := startLaterQueue(func() { burn(100 * time.Microsecond); done++ })
+	defer healthy.close()
+	ft := &impatientT{recordingT{name: t.Name()}}
+	require.True(t, leakcheck.AssertNoGrowth(ft, healthy.add), "%s", ft.errors)
+}
+
+func spin(stop *atomic.Bool) {
+	for !stop.Load() {
+	}
+}
+
+// A goroutine that never rests is waited for once, and named.
+func TestGrowthBesideWhatNeverRests(t *testing.T) {
+	fillCut(t)
+	var stop atomic.Bool
+	defer stop.Store(true)
+	go spin(&stop)
+	calls := 0
+	for range 2 {
+		ft := &impatientT{recordingT{name: t.Name()}}
+		require.True(t, leakcheck.AssertNoGrowth(ft, func() { calls++ }), "%s", ft.errors)
+		wantParts(t, strings.Join(ft.logs, "\n"), "later does not count: github.com/leakgate/leakgate/leakcheck_test.spin")
+	}
+}
+
+var lateQueue []*laterItem
+
+// The array of a queue is as long as the largest batch if the goroutines that take from it are
+// late. By chance it may still double in a few further batches, when its elements no longer do.
+func TestArrayAsLongAsTheLargestBatch(t *testing.T) {
+	fillCut(t)
+	ends := []int{4, 8, 16, 32, 64, 80, 109, 141}
+	lens := []int{2, 4, 8, 16, 32, 16, 29, 32, 30}
+	caps := []int{2, 4, 8, 16, 32, 16, 32, 48, 48}
+	calls := 0
+	ft := &impatientT{recordingT{name: t.Name()}}
+	passed := leakcheck.AssertNoGrowth(ft, func() {
+		calls++
+		i, _ := slices.BinarySearch(ends, calls)
+		lateQueue = make([]*laterItem, lens[i], caps[i])
+	}, leakcheck.Iterations(4))
+	lateQueue = nil
+	require.True(t, passed, "%s", ft.errors)
+	require.Greater(t, calls, 141)
+}
