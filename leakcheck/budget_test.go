@@ -19,12 +19,10 @@ import (
 func (w *world) slowGrowth(op, timeout time.Duration, opts ...GrowthOption) (t *fakeT, o *assertion.Outcome, calls int) {
 	t = &fakeT{name: "TestLogout", timeout: timeout}
 	c := w.Checker
-	x := &growth.Experiment{Count: func(func(string) bool) map[pile.Origin]pile.Goroutines {
-		return map[pile.Origin]pile.Goroutines{}
-	}}
-	x.Op = func() { calls++; w.slept += op }
-	x.Assertion = &assertion.Assertion{Checker: c, T: t, Env: c.Environment(), Req: newGrowthRequest(x.Op, opts), Test: t.name, Time: c.Budget(t)}
-	return t, x.Judge(), calls
+	none := func(func(string) bool) map[pile.Origin]pile.Goroutines { return map[pile.Origin]pile.Goroutines{} }
+	slow := func() { calls++; w.slept += op }
+	a := &assertion.Assertion{Checker: c, T: t, Env: c.Environment(), Req: newGrowthRequest(slow, opts), Test: t.name, Time: c.Budget(t)}
+	return t, growth.NewExperiment(a, slow, none, growth.Watchers{}).Judge(), calls
 }
 
 func TestBudgetOfGrowth(t *testing.T) {

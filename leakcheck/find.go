@@ -24,17 +24,17 @@ func Find(opts ...Option) error {
 	return found(assertion.ThisProcess().Find(environ.CallSite(1), newRequest(opts)))
 }
 
-func found(f *assertion.Found) error {
+func found(o *assertion.Outcome) error {
 	switch {
-	case f.Verdict == verdict.Unknown:
-		return &UnknownError{err: f.Err, message: f.Message}
-	case f.Verdict == verdict.Pass:
+	case o.Verdict == verdict.Unknown:
+		return &UnknownError{err: o.Err, message: o.Message}
+	case o.Verdict == verdict.Pass:
 		return nil
-	case f.Misuse || len(f.Bounds) == 0:
-		return errors.New(f.Message)
+	case o.Misuse || len(o.Bounds) == 0:
+		return errors.New(o.Message)
 	}
-	e := &FoundError{message: f.Message}
-	for _, b := range f.Bounds {
+	e := &FoundError{message: o.Message}
+	for _, b := range o.Bounds {
 		e.Findings = append(e.Findings, Finding{Selector: b.Selector, Objects: b.Objects, Bytes: b.Bytes, Path: b.Path, Type: b.Type, File: b.File, Line: b.Line})
 	}
 	return e

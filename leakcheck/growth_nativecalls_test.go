@@ -16,7 +16,7 @@ import (
 func nativeLeak(t *testing.T) *world {
 	w := newWorld(t, growing(sessions, 5)...)
 	figures := []int64{3, 13, 33, 73, 153}
-	w.Native = func() (*nativeheap.Heap, error) {
+	w.Native.Take = func() (*nativeheap.Heap, error) {
 		n := figures[min(w.snapshots-1, len(figures)-1)]
 		return &nativeheap.Heap{Blocks: n, Bytes: 1008 * n, Sizes: map[int64]int64{1008: n}}, nil
 	}
@@ -57,7 +57,7 @@ func TestNativeGrowthInLargerBlocks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, growing(sessions, 5)...)
-			w.Native = func() (*nativeheap.Heap, error) {
+			w.Native.Take = func() (*nativeheap.Heap, error) {
 				calls := after[min(w.snapshots, len(after))-1]
 				larger := int64(1)
 				if calls < 40 {
@@ -92,7 +92,7 @@ func TestNativeGrowthBesideThreads(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, growing(sessions, 5)...)
 			calls := []int64{10, 20, 40, 80, 160}
-			w.Native = func() (*nativeheap.Heap, error) {
+			w.Native.Take = func() (*nativeheap.Heap, error) {
 				n := tt.perCall * calls[min(w.snapshots-1, len(calls)-1)]
 				return &nativeheap.Heap{Blocks: 1, Bytes: n, Sizes: map[int64]int64{n: 1}, Threads: min(5+w.snapshots, 7)}, nil
 			}
@@ -146,7 +146,7 @@ func TestNativeCalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := nativeLeak(t)
 			w.env.Native, w.env.Artifacts = tt.native, t.TempDir()
-			w.RecordNative = record(answer, tt.err)
+			w.Native.Record = record(answer, tt.err)
 			ft, ok, _ := w.growth(nil, tenAndTen...)
 			if ok {
 				t.Fatal("passed")

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -197,11 +196,13 @@ func newWorld(t *testing.T, reports ...*refscan.Report) *world {
 			}
 			return o, nil
 		},
-		Environment: func() *environ.Environment { e := w.env; return &e },
-		Sleep:       func(d time.Duration) { w.slept += d },
-		Now:         func() time.Time { return worldBegan.Add(w.slept) },
-		Exit:        func(code int) { w.exitCode = code },
-		Stderr:      io.Writer(&w.stderrBuf),
+		System: assertion.System{
+			Environment: func() *environ.Environment { e := w.env; return &e },
+			Sleep:       func(d time.Duration) { w.slept += d },
+			Now:         func() time.Time { return worldBegan.Add(w.slept) },
+			Exit:        func(code int) { w.exitCode = code },
+			Stderr:      &w.stderrBuf,
+		},
 	}
 	return w
 }

@@ -15,7 +15,7 @@ var layers = []struct {
 	folder string
 	may    []string
 }{
-	{"internal/realtime", nil}, // the system's clock, for all layers
+	{"internal/realtime", nil}, // the system's clock and stack traces, for all layers
 	{"internal/procmaps", nil},
 	{"internal/pprofwire", nil}, // encoders: they do not know the meaning of what they write
 	{"internal/winjob", nil},

@@ -1,6 +1,6 @@
 // Package realtime tells the time and sleeps by the system's clock, also in a bubble of
 // testing/synctest. A bubble has a clock of its own, which stands still while any of its goroutines
-// runs, and leaps to the next timer when all of them wait.
+// runs, and leaps to the next timer when all of them wait. What waits is read from stack traces.
 package realtime
 
 import (

@@ -1,6 +1,11 @@
 package realtime
 
-import "runtime"
+import (
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
 
 // maxText bounds the text, in bytes: the traces of about 100,000 goroutines.
 const maxText = 64 << 20
@@ -16,4 +21,67 @@ func AllStacks() string {
 		}
 	}
 	return ""
+}
+
+// A Goroutine is what a stack trace says of one.
+type Goroutine struct {
+	State     string        // "chan receive"
+	Calls     []Call        // innermost first; at least one
+	Elided    int64         // calls that the trace leaves out
+	Sleep     time.Duration // for which it sleeps in all; 0: it does not, or that is not known
+	CreatedBy string        // the function with the go statement, "" for the main goroutine
+	CreatedAt string        // file:line of the go statement
+}
+
+// A Call is a function on a stack, and the file:line that it is at.
+type Call struct{ Function, At string }
+
+// Goroutines reads the output of runtime.Stack (go1.26 runtime/traceback.go): for each goroutine a
+// header "goroutine 7 [chan receive, 2 minutes]:", two lines a frame, innermost first, and two for
+// the go statement, with an empty line in between. It calls f for each, but those without frames.
+func Goroutines(text string, f func(*Goroutine)) {
+	for more := true; more; {
+		var block string
+		block, text, more = strings.Cut(text, "\n\n")
+		if g := parse(strings.Split(strings.TrimSpace(block), "\n")); len(g.Calls) > 0 {
+			f(&g)
+		}
+	}
+}
+
+func parse(lines []string) (g Goroutine) {
+	_, state, ok := strings.Cut(lines[0], " [")
+	if !ok || !strings.HasPrefix(lines[0], "goroutine ") {
+		return g
+	}
+	g.State, _, _ = strings.Cut(state, "]")
+	g.State, _, _ = strings.Cut(g.State, ",")
+	for i := 1; i+1 < len(lines); i++ {
+		position, isPosition := strings.CutPrefix(lines[i+1], "\t")
+		if !isPosition {
+			// "...12 frames elided..." (go1.26 runtime/traceback.go, traceback2)
+			n, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimPrefix(lines[i], "..."), " frames elided..."), 10, 64)
+			g.Elided += n
+			continue
+		}
+		if end := strings.LastIndex(position, " +0x"); end >= 0 {
+			position = position[:end]
+		}
+		function := lines[i]
+		i++
+		if creator, ok := strings.CutPrefix(function, "created by "); ok {
+			g.CreatedBy, _, _ = strings.Cut(creator, " in goroutine ")
+			g.CreatedAt = position
+			break
+		}
+		if args := strings.LastIndexByte(function, '('); args > 0 {
+			if function[:args] == "time.Sleep" { // (0x2540be400) are ten seconds, (0x2540be400?) and (...) are not certain
+				n, _ := strconv.ParseInt(strings.Trim(function[args:], "()"), 0, 64)
+				g.Sleep = time.Duration(n)
+			}
+			function = function[:args]
+		}
+		g.Calls = append(g.Calls, Call{function, position})
+	}
+	return g
 }

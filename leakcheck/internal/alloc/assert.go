@@ -32,6 +32,7 @@ const (
 func AssertAllocs(c *assertion.Checker, t environ.TestingT, at environ.Site, op func(), req *Request) bool {
 	t.Helper()
 	a := c.Begin(t, at, nil)
+	a.Alone = true // what other goroutines allocate does not count
 	x := &experiment{Assertion: a, op: op, req: req}
 	o, err := x.judge()
 	switch {
@@ -41,7 +42,6 @@ func AssertAllocs(c *assertion.Checker, t environ.TestingT, at environ.Site, op 
 	case err != nil:
 		o = x.unknown(err)
 	}
-	o.Alone = true // what other goroutines allocate does not count
 	a.Keep(o)
 	return o.Report(t)
 }
@@ -94,7 +94,7 @@ func (x *experiment) judge() (*assertion.Outcome, error) {
 		return nil, atRandom(strings.Join(broken(found, second), "; "))
 	case anyBroken(found):
 		return &assertion.Outcome{
-			Verdict: verdict.Fail, Failed: true, Bounds: x.records(found, second, verdict.Fail),
+			Verdict: verdict.Fail, Bounds: x.records(found, second, verdict.Fail),
 			Message: strings.Join(failure(second, found, x.sites(second), x.Env), "\n"),
 		}, nil
 	case anyUnsure(found):
@@ -191,7 +191,7 @@ func (e *untoldError) Is(target error) bool { return target == errors.ErrUnsuppo
 
 func (x *experiment) unknown(err error) *assertion.Outcome {
 	o := x.Unknown(err)
-	o.Message = assertion.UnknownMessage(err, o.Failed, "what is allocated")
+	o.Message = assertion.UnknownMessage(err, o.Failed(), "what is allocated")
 	return o
 }
 

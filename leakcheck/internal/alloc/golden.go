@@ -212,7 +212,7 @@ func (x *experiment) beyondGolden(c *check.Comparison, r *recording) *assertion.
 		measure = "the base does"
 	}
 	lines := []string{fmt.Sprintf("leakcheck: op allocates more than %s (%s): %s", measure, textfmt.CountNoun(int64(len(failures)), "line"), c.Shown), ""}
-	o := &assertion.Outcome{Verdict: verdict.Fail, Failed: true, Golden: c}
+	o := &assertion.Outcome{Verdict: verdict.Fail, Golden: c}
 	for i := range failures {
 		d := &failures[i]
 		lines = append(lines, "    "+shownName(overName(d))+": "+overText(d))

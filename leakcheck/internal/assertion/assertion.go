@@ -32,39 +32,38 @@ type Checker struct {
 	Observe   func(context.Context, observe.Needs) (*observe.Observation, error)
 	Prove     func(context.Context, proof.Claims) (within bool, logs []string, err error) // nil: every assertion takes a snapshot
 	Resources func(test string) (*ledger.Ledger, error)                                   // nil: resources are not listed
-	Native    func() (*nativeheap.Heap, error)                                            // nil: native memory is not counted
-	// NativeHolders finds the holders of blocks of C's heap, NativeBlocks lists the blocks; nil:
-	// not called
-	NativeHolders func(context.Context, func(nativeheap.Block) bool) (*nativeholders.Result, error)
-	NativeBlocks  func() ([]nativeheap.Block, error)
-	NativeFreed   func(ctx context.Context, keys []string, asObjects bool) (nativeholders.Sum, error) // the native blocks that cutting nodes would free; nil: not called
-	// RecordNative records the C calls behind native memory while a batch of calls of op runs
-	// twice; nil: not called
-	RecordNative func(ctx context.Context, command string, calls, due int, batch func() bool) (*verdict.NativeAnswer, error)
-	Environment  func() *environ.Environment
-	Sleep        func(time.Duration)
-	Now          func() time.Time
-	Exit         func(code int)
-	Stderr       io.Writer
+	Native    Native
+	System
+}
+
+// Native has the operations on native memory. Those that are nil are not called.
+type Native struct {
+	Take    func() (*nativeheap.Heap, error) // nil: native memory is not counted
+	Blocks  func() ([]nativeheap.Block, error)
+	Holders func(context.Context, func(nativeheap.Block) bool) (*nativeholders.Result, error)
+	Freed   func(ctx context.Context, keys []string, asObjects bool) (nativeholders.Sum, error) // the blocks that cutting nodes would free
+	// Record records the C calls behind native memory while a batch of calls of op runs twice
+	Record func(ctx context.Context, command string, calls, due int, batch func() bool) (*verdict.NativeAnswer, error)
+}
+
+// A System has what assertions know of the process and its clock.
+type System struct {
+	Environment func() *environ.Environment
+	Sleep       func(time.Duration)
+	Now         func() time.Time
+	Exit        func(code int)
+	Stderr      io.Writer
 }
 
 // ThisProcess returns the Checker of this process. It is a function, so that a test binary that
 // calls no assertion does not link the engine.
 func ThisProcess() *Checker {
 	return &Checker{
-		Observe:       observe.NewEngine().Observe,
-		Prove:         observe.Prove,
-		Resources:     ledger.Take,
-		Native:        nativeheap.Take,
-		NativeHolders: observe.NativeHolders,
-		NativeBlocks:  nativeheap.TakeBlocks,
-		NativeFreed:   observe.NativeFreed,
-		RecordNative:  recordNative,
-		Environment:   environ.CurrentEnvironment,
-		Sleep:         realtime.SleepBoth,
-		Now:           realtime.Now,
-		Exit:          os.Exit,
-		Stderr:        os.Stderr,
+		Observe:   observe.NewEngine().Observe,
+		Prove:     observe.Prove,
+		Resources: ledger.Take,
+		Native:    Native{nativeheap.Take, nativeheap.TakeBlocks, observe.NativeHolders, observe.NativeFreed, recordNative},
+		System:    System{environ.CurrentEnvironment, realtime.SleepBoth, realtime.Now, os.Exit, os.Stderr},
 	}
 }
 
@@ -85,6 +84,7 @@ type Assertion struct {
 	Time environ.Budget
 
 	readsOnly bool // the golden file is not written
+	Alone     bool // other tests that run at the same time change nothing
 
 	Logs []string // notes on slow steps, over all snapshots
 }
@@ -92,30 +92,29 @@ type Assertion struct {
 // An Outcome is the verdict of an assertion, with its message and the record it leaves.
 type Outcome struct {
 	Verdict verdict.Verdict
-	Failed  bool           // the test fails
-	skip    bool           // the test is to be skipped: snapshots do not work on this system
+	Misuse  bool           // the assertion itself is wrong
+	Err     error          // why the verdict is unknown
 	Method  verdict.Method // what proved a pass; "": a scan, if Eval is set
-	Message string         // of a failure, or of an unknown verdict
-	trace   string         // Message at full length
-	Notes   []string       // for the log
+	red     bool           // the test fails, though nothing is known to be wrong
+
+	Message string          // of a failure, or of an unknown verdict
+	Body    func() []string // renders the message, instead of the bounds or the golden file
+	Notes   []string        // for the log
 
 	Eval      *check.Evaluation
-	Body      func() []string // renders the message, instead of the bounds or the golden file
 	Golden    *check.Comparison
 	Bounds    []verdict.Bound // bounds for the record, beside those of Eval
-	Err       error           // why the verdict is unknown
 	Snapshots int
-	Before    int64                // live bytes of the baseline
-	Misuse    bool                 // the assertion itself is wrong
-	Alone     bool                 // other tests that run at the same time change nothing
-	Base      observe.Artifacts    // the baseline, to compare with; zero without one
-	unscanned bool                 // no heap scan was needed to judge, though a scan would show what is wrong
-	Scanned   *observe.Observation // a scan for the artifacts alone, if unscanned; nil: none
+	Base      *request.Baseline    // what Eval is compared with; nil: nothing
+	Scanned   *observe.Observation // a scan for the artifacts alone, if Eval is of none; nil: none
 	Native    artifact.Native      // profiles of the C calls behind native memory; zero if none were recorded
 }
 
+// Failed reports whether the test fails.
+func (o *Outcome) Failed() bool { return o.Verdict == verdict.Fail || o.red }
+
 func Misuse(format string, args ...any) *Outcome {
-	return &Outcome{Verdict: verdict.Fail, Failed: true, Misuse: true, Message: "leakcheck: " + fmt.Sprintf(format, args...)}
+	return &Outcome{Verdict: verdict.Fail, Misuse: true, Message: "leakcheck: " + fmt.Sprintf(format, args...)}
 }
 
 // WantsFull reports whether every snapshot has to be scanned, even if a cheaper proof would do.
@@ -187,14 +186,14 @@ func (a *Assertion) observe(n observe.Needs, checks []check.Check) (*check.Evalu
 		a.Env.Declared = obs.Names.Declaration
 	}
 	e := check.Evaluate(obs, a.Req, request.ScopeOf(a.Req, a.Env), checks)
-	if err := e.Unknown(); err != nil {
-		return nil, err
+	if e.Unknown != nil {
+		return nil, e.Unknown
 	}
 	if n.Heap {
 		err = observe.Audit(obs.Report)
 	}
 	if err == nil {
-		err = e.Doubt()
+		err = e.Doubt
 	}
 	if err != nil {
 		return e, &AuditError{err}
@@ -229,53 +228,12 @@ func IsAudit(err error) bool {
 	return errors.As(err, &audit)
 }
 
-// conclude makes the last evaluation the outcome, and writes the golden file where that is asked
-// for.
-func (a *Assertion) conclude(o *Outcome, first string) *Outcome {
-	e := o.Eval
-	o.Golden = e.Golden
-	o.Notes = append(o.Notes, e.Notes()...)
-	o.Verdict = verdict.Pass
-	if problems := e.Problems(); len(problems) > 0 {
-		o.Verdict, o.Failed, o.Misuse = verdict.Fail, true, true
-		o.Message = "leakcheck: " + strings.Join(problems, "\n")
-		return o
-	}
-	if !e.Ok() && o.Golden != nil && a.afterBenchmarks() {
-		_, _, broken := e.Broken()
-		unknown := a.Unknown(&refscan.UnavailableError{
-			Cause:  "more is retained than " + o.Golden.Shown + " allows for the tests, and benchmarks may have left it: " + broken,
-			Remedy: "run the tests without -bench",
-		})
-		unknown.Eval, unknown.Golden = e, o.Golden
-		return unknown
-	}
-	if !e.Ok() {
-		o.Verdict, o.Failed = verdict.Fail, true
-		a.addNativeDetails(e)
-		if o.unscanned = e.Names == nil && e.BreaksNative(); o.unscanned && a.Env.KeepsFiles() {
-			o.Scanned = a.scanNative()
-		}
-		return o
-	}
-	o.note(first)
-	if c := o.Golden; c != nil {
-		if note := c.Improvements(); note != "" && !c.Write {
-			o.Notes = append(o.Notes, note)
-		}
-		if c.Write {
-			a.WriteGolden(o, c)
-		}
-	}
-	return o
-}
-
 // WriteGolden writes a golden file, and notes the changes. go test shows the log of no test that
 // passes, so they go to standard error, too, unless leakgate run names them at its end.
 func (a *Assertion) WriteGolden(o *Outcome, c *check.Comparison) {
 	lines, err := c.Save()
 	if err != nil {
-		o.Verdict, o.Failed, o.Err = verdict.Fail, true, err
+		o.Verdict, o.Err = verdict.Fail, err
 		o.Message = fmt.Sprintf("leakcheck: cannot write the golden file: %v", err)
 		return
 	}
@@ -312,14 +270,8 @@ func (a *Assertion) WithoutGolden(err error) *Outcome {
 // snapshots the test is skipped. Otherwise the test fails where green would be taken for a pass (in
 // CI, or with LEAKGATE_STRICT), and goes on elsewhere.
 func (a *Assertion) Unknown(err error) *Outcome {
-	o := &Outcome{Verdict: verdict.Unknown, Err: err}
-	if isUnsupported(err) && !a.Env.Strict {
-		o.skip = true
-	} else {
-		o.Failed = a.Env.Strict || a.Env.Ci
-	}
-	o.Message = UnknownMessage(err, o.Failed, "what is retained")
-	return o
+	red := a.Env.Strict || a.Env.Ci && !isUnsupported(err)
+	return &Outcome{Verdict: verdict.Unknown, Err: err, red: red, Message: UnknownMessage(err, red, "what is retained")}
 }
 
 // isUnsupported reports whether err says that nothing can be told on this system. The number of a

@@ -20,12 +20,11 @@ func (c *Checker) TakeBaseline(t environ.TestingT) *request.Baseline {
 		t.Logf("leakcheck: no baseline: %v", err)
 		return &request.Baseline{Unknown: err}
 	}
-	kept := obs.Artifacts()
-	b := &request.Baseline{Snapshot: obs.Kept, Forest: tree.GrowForest(obs.Report), Heap: kept.Heap, Report: kept.Report, Live: obs.Report.Totals.LiveBytes}
+	b := &request.Baseline{Snapshot: obs.Kept, Forest: tree.GrowForest(obs.Report), Artifacts: obs.Artifacts(), Live: obs.Report.Totals.LiveBytes}
 	if c.Resources != nil {
 		b.Resources, _ = c.Resources("") // without, bounds on resources are unknown
 	}
-	if c.Native != nil {
+	if c.Native.Take != nil {
 		b.Native, b.NativeErr = c.TakeNative()
 	}
 	if obs.Stacks != nil {

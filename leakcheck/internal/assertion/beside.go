@@ -34,24 +34,19 @@ func beside() string {
 // test, does not run (go1.26 testing/testing.go, Run, Parallel).
 func otherTests(stacks string) []string {
 	var names []string
-	all := strings.Split(stacks, "\n\n")
-	for _, stack := range all[1:] {
-		if strings.Contains(stack, "\ntesting.(*T).Run(") || strings.Contains(stack, "\ntesting.(*T).Parallel(") {
-			continue
+	_, others, _ := strings.Cut(stacks, "\n\n")
+	realtime.Goroutines(others, func(g *realtime.Goroutine) {
+		waits := slices.ContainsFunc(g.Calls, func(c realtime.Call) bool {
+			return c.Function == "testing.(*T).Run" || c.Function == "testing.(*T).Parallel"
+		})
+		runner := slices.IndexFunc(g.Calls, func(c realtime.Call) bool { return c.Function == "testing.tRunner" })
+		if waits || runner < 1 {
+			return
 		}
-		above, _, found := strings.Cut(stack, "\ntesting.tRunner(")
-		if !found {
-			continue
-		}
-		lines := strings.Split(above, "\n") // of each frame the call, then its place
-		call := lines[len(lines)-2]
-		if i := strings.LastIndexByte(call, '('); i > 0 {
-			call = call[:i]
-		}
-		if pkg, name, ok := strings.Cut(symbol.Short(call), "."); ok && pkg != "testing" && pkg != "runtime" {
+		if pkg, name, ok := strings.Cut(symbol.Short(g.Calls[runner-1].Function), "."); ok && pkg != "testing" && pkg != "runtime" {
 			name, _, _ = strings.Cut(name, ".func") // of a subtest
 			names = append(names, name)
 		}
-	}
+	})
 	return names
 }

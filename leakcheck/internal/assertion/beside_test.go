@@ -24,3 +24,8 @@ func TestBeside(t *testing.T) {
 	close(end)
 	<-ended
 }
+
+// A test whose goroutine has begun, and not yet called the test's function, is not named.
+func TestBesideStart(t *testing.T) {
+	assert.Empty(t, otherTests("goroutine 7 [running]:\n\ngoroutine 8 [runnable]:\ntesting.tRunner(0xc0001, 0x5f)\n\t/go/src/testing/testing.go:2036 +0x1d\n"))
+}

@@ -10,18 +10,9 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 )
 
-// A Found is the outcome of an assertion without a test.
-type Found struct {
-	Verdict verdict.Verdict
-	Misuse  bool
-	Message string          // "" for a pass
-	Bounds  []verdict.Bound // the bounds that do not hold
-	Err     error           // why the verdict is unknown
-}
-
 // Find judges a request outside of a test. It leaves no record and no files, and writes no golden
-// file.
-func (c *Checker) Find(at environ.Site, req *request.Request) *Found {
+// file. The bounds of a failure are those that do not hold.
+func (c *Checker) Find(at environ.Site, req *request.Request) *Outcome {
 	a := &Assertion{Checker: c, Env: c.Environment(), Req: req, At: at, Time: c.Budget(nil), readsOnly: true}
 	switch {
 	case req.Bounded():
@@ -34,20 +25,19 @@ func (c *Checker) Find(at environ.Site, req *request.Request) *Found {
 		}
 	}
 	o := a.Judge()
-	found := &Found{Verdict: o.Verdict, Misuse: o.Misuse, Message: o.Message, Err: o.Err}
 	switch {
 	case o.Verdict == verdict.Unknown:
-		found.Message = UnknownMessage(o.Err, true, "what is retained")
+		o.Message = UnknownMessage(o.Err, true, "what is retained")
 	case o.Verdict == verdict.Fail && o.Message == "":
-		found.Message = strings.Join(message.LimitLines(a.render(o, "")), "\n")
+		o.Message = strings.Join(message.LimitLines(a.render(o, "")), "\n")
 	}
 	if o.Eval == nil || o.Verdict != verdict.Fail {
-		return found
+		return o
 	}
 	for i := range o.Eval.Findings {
 		if f := &o.Eval.Findings[i]; f.Broken {
-			found.Bounds = append(found.Bounds, a.BoundRecord(f, o.Verdict, o.Eval.Observation))
+			o.Bounds = append(o.Bounds, a.BoundRecord(f, o.Verdict, o.Eval.Observation))
 		}
 	}
-	return found
+	return o
 }

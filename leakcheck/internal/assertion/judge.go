@@ -12,6 +12,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
+	"github.com/leakgate/leakgate/refscan"
 )
 
 // Judge takes snapshots until the assertion holds in one, at most one more than RetryWaits has
@@ -20,28 +21,20 @@ func (a *Assertion) Judge() *Outcome {
 	if problems := a.problems(a.checks(nil)); len(problems) > 0 {
 		return Misuse("%s", strings.Join(problems, "\n    "))
 	}
-	o := &Outcome{}
-	if b := a.Req.Baseline; b != nil {
-		if b.Unknown != nil {
-			return a.Unknown(fmt.Errorf("there is no baseline: %w", b.Unknown))
-		}
-		o.Base, o.Before = observe.Artifacts{Heap: b.Heap, Report: b.Report}, b.Live
+	if b := a.Req.Baseline; b != nil && b.Unknown != nil {
+		return a.Unknown(fmt.Errorf("there is no baseline: %w", b.Unknown))
 	}
+	var golden *check.Comparison
 	if !a.Req.Bounded() {
-		golden, instead := a.openGolden()
-		if instead != nil {
+		var instead *Outcome
+		if golden, instead = a.openGolden(); instead != nil {
 			return instead
 		}
-		o.Golden = golden
 	}
-	within, err := a.prove(o)
-	switch {
-	case err != nil:
-		return a.Unknown(err)
-	case within:
-		return o
+	if proved := a.prove(); proved != nil {
+		return proved
 	}
-	return a.look(o)
+	return a.look(golden)
 }
 
 // openGolden opens the golden file, or returns an outcome if there is nothing to compare with.
@@ -68,18 +61,19 @@ func (a *Assertion) openGolden() (c *check.Comparison, instead *Outcome) {
 // looks are the snapshots of an assertion, one after another.
 type looks struct {
 	*Assertion
+	golden    *check.Comparison // as opened; nil: the request has bounds
 	checks    []check.Check
 	needs     observe.Needs
 	native    bool // the checks need native memory
 	artifacts bool // there is time for the next snapshot to have all artifacts
-	o         *Outcome
+	snapshots int
 	compared  *check.Comparison // of the last snapshot that could be judged; nil: the request has bounds
 	first     string            // what was broken first, "" if nothing was
 }
 
-// look judges by snapshots. o has what is known before the first.
-func (a *Assertion) look(o *Outcome) *Outcome {
-	l := &looks{Assertion: a, checks: a.checks(o.Golden), o: o}
+// look judges by snapshots.
+func (a *Assertion) look(golden *check.Comparison) *Outcome {
+	l := &looks{Assertion: a, golden: golden, checks: a.checks(golden)}
 	for _, c := range l.checks {
 		l.needs = l.needs.And(c.Needs())
 	}
@@ -102,32 +96,29 @@ func (a *Assertion) look(o *Outcome) *Outcome {
 // next takes one snapshot and evaluates it. A failure takes more than one, so the later ones
 // collect garbage and take the profile.
 func (l *looks) next() (*check.Evaluation, error) {
-	l.needs.Collect = l.o.Snapshots > 0
-	l.needs.Profile = l.Env.KeepsFiles() && (l.Env.Every || l.o.Snapshots > 0)
+	l.needs.Collect = l.snapshots > 0
+	l.needs.Profile = l.Env.KeepsFiles() && (l.Env.Every || l.snapshots > 0)
 	l.needs.Native = l.native || nativeheap.Supported && l.needs.Profile && (l.Env.Every || l.artifacts)
-	l.o.Snapshots++
+	l.snapshots++
 	return l.observe(l.needs, l.checks)
 }
 
 // done returns the outcome if the snapshot was the last one needed. Otherwise it notes what the
 // snapshot showed.
 func (l *looks) done(e *check.Evaluation, err error) *Outcome {
-	last := l.o.Snapshots > len(RetryWaits)
+	last := l.snapshots > len(RetryWaits)
 	switch {
 	case err != nil && (last || !IsAudit(err)):
-		unknown := l.Unknown(err)
-		unknown.Eval, unknown.Golden = e, l.o.Golden
-		return unknown
+		return l.unknown(e, l.golden, err)
 	case err != nil:
 		return nil
 	}
-	l.o.Eval = e
-	if e.Ok() && (!e.Golden.Writing() || e.Golden.Same(l.compared)) || last || len(e.Problems()) > 0 {
-		return l.conclude(l.o, l.first)
+	if e.Ok() && (!e.Golden.Writing() || e.Golden.Same(l.compared)) || last || len(e.Problems) > 0 {
+		return l.conclude(e)
 	}
-	_, _, broken := e.Broken()
+	_, broken := e.Broken()
 	l.first = cmp.Or(l.first, broken)
-	l.needs.AlsoHeldBy, l.needs.ByDistance = message.Places(e), l.o.Golden != nil && l.Req.Baseline == nil
+	l.needs.AlsoHeldBy, l.needs.ByDistance = message.Places(e), l.golden != nil && l.Req.Baseline == nil
 	l.compared = e.Golden
 	return nil
 }
@@ -135,14 +126,14 @@ func (l *looks) done(e *check.Evaluation, err error) *Outcome {
 // wait waits for the next snapshot. It returns an outcome if there is no time for one as long as
 // the last.
 func (l *looks) wait(e *check.Evaluation, err error, took time.Duration) (late *Outcome) {
-	wait := RetryWaits[l.o.Snapshots-1]
+	wait := RetryWaits[l.snapshots-1]
 	if !l.Time.Allows(wait + took + took/2) {
 		return l.outOfTime(e, err)
 	}
 	if !l.Time.Allows(wait + (2+2*time.Duration(len(l.needs.AlsoHeldBy)))*took) {
 		l.needs.AlsoHeldBy, l.needs.ByDistance = nil, false
 	}
-	beforeLast := l.o.Snapshots == len(RetryWaits)
+	beforeLast := l.snapshots == len(RetryWaits)
 	l.artifacts = beforeLast && l.Time.Allows(wait+4*took)
 	var pending PendingTimers
 	if err == nil && beforeLast {
@@ -158,11 +149,54 @@ func (l *looks) outOfTime(e *check.Evaluation, err error) *Outcome {
 	if err != nil {
 		seen = "the last snapshot is not good enough to judge by"
 	} else if !e.Ok() {
-		_, _, broken := e.Broken()
+		_, broken := e.Broken()
 		seen = fmt.Sprintf("in %s the assertion does not hold, which may be what is just about to end: %s",
-			textfmt.CountNoun(int64(l.o.Snapshots), "snapshot"), cmp.Or(broken, l.first))
+			textfmt.CountNoun(int64(l.snapshots), "snapshot"), cmp.Or(broken, l.first))
 	}
-	unknown := l.Unknown(l.Time.Spent(seen, err))
-	unknown.Eval, unknown.Golden = e, l.o.Golden
-	return unknown
+	return l.unknown(e, l.golden, l.Time.Spent(seen, err))
+}
+
+// unknown is the outcome of an assertion that err keeps from a verdict after a snapshot. e is nil
+// if the snapshot failed.
+func (l *looks) unknown(e *check.Evaluation, golden *check.Comparison, err error) *Outcome {
+	o := l.Unknown(err)
+	o.Eval, o.Golden = e, golden
+	return o
+}
+
+// conclude makes the last evaluation an outcome, and writes the golden file where that is asked
+// for.
+func (l *looks) conclude(e *check.Evaluation) *Outcome {
+	o := &Outcome{Verdict: verdict.Pass, Notes: e.Notes, Eval: e, Golden: e.Golden, Snapshots: l.snapshots, Base: l.Req.Baseline}
+	if len(e.Problems) > 0 {
+		o.Verdict, o.Misuse, o.Message = verdict.Fail, true, "leakcheck: "+strings.Join(e.Problems, "\n")
+		return o
+	}
+	if !e.Ok() && e.Golden != nil && l.afterBenchmarks() {
+		_, broken := e.Broken()
+		return l.unknown(e, e.Golden, &refscan.UnavailableError{
+			Cause:  "more is retained than " + e.Golden.Shown + " allows for the tests, and benchmarks may have left it: " + broken,
+			Remedy: "run the tests without -bench",
+		})
+	}
+	if !e.Ok() {
+		o.Verdict = verdict.Fail
+		l.addNativeDetails(e)
+		if e.Unscanned() && l.Env.KeepsFiles() {
+			o.Scanned = l.scanNative()
+		}
+		return o
+	}
+	if l.first != "" {
+		o.Notes = append(o.Notes, fmt.Sprintf("holds in snapshot %d; not so at first: %s", l.snapshots, l.first))
+	}
+	if c := e.Golden; c != nil {
+		if note := c.Improvements(); note != "" && !c.Write {
+			o.Notes = append(o.Notes, note)
+		}
+		if c.Write {
+			l.WriteGolden(o, c)
+		}
+	}
+	return o
 }

@@ -24,10 +24,10 @@ func (c *Checker) TakeNative() (*nativeheap.Heap, error) {
 	unknown := func(cause, remedy string) error {
 		return &refscan.UnavailableError{Cause: "native memory cannot be counted: " + cause, Remedy: remedy}
 	}
-	if c.Native == nil {
+	if c.Native.Take == nil {
 		return nil, unknown("it is not looked at", "leave out NativeMemory")
 	}
-	h, err := c.Native()
+	h, err := c.Native.Take()
 	var u *nativeheap.UnknownError
 	switch {
 	case errors.Is(err, nativeheap.ErrNone):
@@ -82,9 +82,9 @@ func (a *Assertion) addNativeDetails(e *check.Evaluation) {
 		ctx, cancel := a.Time.Context()
 		switch {
 		case !f.Broken:
-		case f.Blocks != nil && a.NativeHolders != nil:
+		case f.Blocks != nil && a.Native.Holders != nil:
 			a.addNativeHolders(ctx, f)
-		case f.Freed && f.Line == nil && !f.Native && len(f.Culprits) > 0 && a.NativeFreed != nil:
+		case f.Freed && f.Line == nil && !f.Native && len(f.Culprits) > 0 && a.Native.Freed != nil:
 			a.addNativeFreed(ctx, f)
 		}
 		cancel()
@@ -92,7 +92,7 @@ func (a *Assertion) addNativeDetails(e *check.Evaluation) {
 }
 
 func (a *Assertion) addNativeHolders(ctx context.Context, f *check.Finding) {
-	r, err := a.NativeHolders(ctx, f.Blocks)
+	r, err := a.Native.Holders(ctx, f.Blocks)
 	if err != nil {
 		f.Detail = append(f.Detail, "could not tell who holds them: "+err.Error())
 		return
@@ -111,7 +111,7 @@ func (a *Assertion) addNativeFreed(ctx context.Context, f *check.Finding) {
 	if f.Below {
 		culprits = culprits[:1] // the bound is on each culprit by itself
 	}
-	sum, err := a.NativeFreed(ctx, tree.NodeKeys(culprits), !f.Below)
+	sum, err := a.Native.Freed(ctx, tree.NodeKeys(culprits), !f.Below)
 	switch {
 	case err != nil && err != nativeheap.ErrNone:
 		f.Amount += "; native blocks that would go with it are not known: " + err.Error()

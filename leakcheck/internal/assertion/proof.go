@@ -1,8 +1,6 @@
 package assertion
 
 import (
-	"fmt"
-
 	"github.com/leakgate/leakgate/internal/engine/capture/proof"
 	"github.com/leakgate/leakgate/internal/verdict"
 )
@@ -34,15 +32,14 @@ func (a *Assertion) evidence() *evidence {
 	return e
 }
 
-// prove makes o a pass that needs no scan, with its figures, and returns true; or it returns false
-// if only a scan can tell. It does not collect garbage first, unless there is too much of it: what
-// a variable reaches does not depend on the collector, except for what a sync.Pool gives up. A
-// later assertion sees the objects that finalizers, and goroutines that are about to run, store
-// there.
-func (a *Assertion) prove(o *Outcome) (within bool, err error) {
+// prove returns a pass that needs no scan, with its figures; nil if only a scan can tell. It does
+// not collect garbage first, unless there is too much of it: what a variable reaches does not
+// depend on the collector, except for what a sync.Pool gives up. A later assertion sees the objects
+// that finalizers, and goroutines that are about to run, store there.
+func (a *Assertion) prove() *Outcome {
 	e := a.evidence()
 	if e == nil {
-		return false, nil
+		return nil
 	}
 	ctx, cancel := a.Time.Context()
 	defer cancel()
@@ -51,26 +48,21 @@ func (a *Assertion) prove(o *Outcome) (within bool, err error) {
 	if err != nil && ctx.Err() != nil {
 		err = a.Time.Spent("the program's debug information could not be had so soon", err)
 	}
-	if err != nil || !within {
-		return false, err
+	if err != nil {
+		return a.Unknown(err)
 	}
-	o.Verdict, o.Method, o.Notes, o.Bounds = verdict.Pass, verdict.ByReach, a.Logs, make([]verdict.Bound, len(e.counts))
+	if !within {
+		return nil
+	}
+	o := &Outcome{Verdict: verdict.Pass, Method: verdict.ByReach, Notes: a.Logs}
 	if len(e.claims.Types) > 0 {
 		o.Method = verdict.ByTypes
 	}
 	for i, b := range a.Req.Bounds {
-		o.Bounds[i] = verdict.Bound{
+		o.Bounds = append(o.Bounds, verdict.Bound{
 			Selector: b.Selector.Record, MaxObjects: b.MaxObjects, MaxBytes: b.MaxBytes, Verdict: verdict.Pass,
 			Objects: e.counts[i].Objects, Bytes: e.counts[i].Bytes,
-		}
+		})
 	}
-	return true, nil
-}
-
-// note logs that an assertion held, but not in its first snapshot. first is what broke there, ""
-// if nothing did.
-func (o *Outcome) note(first string) {
-	if first != "" {
-		o.Notes = append(o.Notes, fmt.Sprintf("holds in snapshot %d; not so at first: %s", o.Snapshots, first))
-	}
+	return o
 }

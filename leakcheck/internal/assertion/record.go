@@ -19,29 +19,29 @@ import (
 
 // Keep writes the artifacts of an outcome, and completes its message with their place.
 func (a *Assertion) Keep(o *Outcome) {
-	folder, err := artifact.NewFolder(a.Env, a.T, a.Test, o.Failed)
-	o.trace = o.Message
+	folder, err := artifact.NewFolder(a.Env, a.T, a.Test, o.Failed())
+	trace := o.Message
 	if m := o.method(); m != "" && a.Env.Verbose {
 		o.Notes = append(o.Notes, "passed "+string(m))
 	}
-	if o.Failed && o.Message == "" {
+	if o.Failed() && o.Message == "" {
 		lines := a.render(o, folder.FullDir())
-		o.Message, o.trace = strings.Join(message.LimitLines(lines), "\n"), strings.Join(lines, "\n")
+		o.Message, trace = strings.Join(message.LimitLines(lines), "\n"), strings.Join(lines, "\n")
 	}
-	if o.Verdict == verdict.Fail && !o.Misuse && a.T != nil && !o.Alone {
+	if o.Verdict == verdict.Fail && !o.Misuse && a.T != nil && !a.Alone {
 		if text := beside(); text != "" {
-			o.Message, o.trace = o.Message+"\n"+text, o.trace+"\n"+text
+			o.Message, trace = o.Message+"\n"+text, trace+"\n"+text
 		}
 	}
 	if err == nil && folder.Dir != "" {
-		err = a.fill(folder, o)
+		err = a.fill(folder, o, trace)
 	}
 	if err != nil {
 		// The leakgate command learns of an assertion only from the artifacts below
 		// LEAKGATE_ARTIFACTS.
 		o.Notes = append(o.Notes, err.Error())
-		if a.Env.Artifacts != "" && !o.Failed {
-			o.Failed, o.Message = true, "leakcheck: "+err.Error()
+		if a.Env.Artifacts != "" && !o.Failed() {
+			o.red, o.Message = true, "leakcheck: "+err.Error()
 		}
 	}
 }
@@ -49,7 +49,7 @@ func (a *Assertion) Keep(o *Outcome) {
 // render returns the message of a failed assertion, in lines. dir is the folder of the artifacts,
 // or "".
 func (a *Assertion) render(o *Outcome, dir string) []string {
-	in := message.Input{Eval: o.Eval, Golden: o.Golden, Snapshots: o.Snapshots, Update: a.UpdateCommand(), CanHave: a.T != nil && a.Env.Artifacts == "", Scanned: o.Scanned != nil || o.unscanned && dir == ""}
+	in := message.Input{Eval: o.Eval, Golden: o.Golden, Snapshots: o.Snapshots, Update: a.UpdateCommand(), CanHave: a.T != nil && a.Env.Artifacts == "", Scanned: o.Scanned != nil || dir == "" && o.Eval.Unscanned()}
 	if o.Body != nil {
 		in.Body = o.Body()
 	}
@@ -63,16 +63,19 @@ func (a *Assertion) render(o *Outcome, dir string) []string {
 	return lines
 }
 
-func (a *Assertion) fill(folder *artifact.Folder, o *Outcome) error {
+func (a *Assertion) fill(folder *artifact.Folder, o *Outcome, trace string) error {
 	var errs []error
 	if folder.Full {
-		files := artifact.Contents{Trace: o.trace, Base: o.Base, Native: o.Native}
+		files := artifact.Contents{Trace: trace, Native: o.Native}
+		if o.Base != nil {
+			files.Base = o.Base.Artifacts
+		}
 		if o.Eval != nil {
 			files.Obs = cmp.Or(o.Scanned, o.Eval.Observation)
 		}
 		errs = append(errs, folder.SaveFiles(files))
 	}
-	if c := o.Golden; c != nil && c.Updated != nil && (c.MeasureOnly || c.Changed() && o.Failed) {
+	if c := o.Golden; c != nil && c.Updated != nil && (c.MeasureOnly || c.Changed() && o.Failed()) {
 		errs = append(errs, folder.SaveText(artifact.GoldenArtifact, string(c.Updated.Bytes())))
 		if c.Write && o.Err != nil && o.Verdict == verdict.Fail {
 			o.Message += fmt.Sprintf("\n    what it would be is in %s", folder.Dir+"/"+artifact.GoldenArtifact)
@@ -99,7 +102,10 @@ func (a *Assertion) result(o *Outcome) *verdict.Result {
 		return r
 	}
 	obs := o.Eval.Observation
-	r.Totals, r.LiveBefore = verdict.Totals(obs.Report.Totals), o.Before
+	r.Totals = verdict.Totals(obs.Report.Totals)
+	if o.Base != nil {
+		r.LiveBefore = o.Base.Live
+	}
 	held := o.Eval.Forest.Total()
 	r.RetainedObjects, r.RetainedBytes = held.Objects, held.Bytes
 	r.SettleNS = obs.Settle.Nanoseconds()
@@ -110,7 +116,7 @@ func (a *Assertion) result(o *Outcome) *verdict.Result {
 		switch {
 		case f.Line != nil && o.Verdict != verdict.Unknown && len(r.Golden.Broken) < verdict.MaxBroken:
 			r.Golden.Broken = append(r.Golden.Broken, a.BoundRecord(f, o.Verdict, obs))
-		case f.Line == nil && f.Shown != "":
+		case f.Line == nil:
 			r.Bounds = append(r.Bounds, a.BoundRecord(f, o.Verdict, obs))
 		}
 	}
@@ -175,9 +181,9 @@ func (o *Outcome) Report(t environ.TestingT) bool {
 		t.Logf("leakcheck: %s", strings.Join(o.Notes, "\n"))
 	}
 	switch {
-	case o.Failed:
+	case o.Failed():
 		t.Errorf("%s", o.Message)
-	case o.skip:
+	case isUnsupported(o.Err):
 		if s, ok := t.(environ.Skipper); ok {
 			s.Skipf("%s", o.Message)
 		}
@@ -185,7 +191,7 @@ func (o *Outcome) Report(t environ.TestingT) bool {
 	case o.Message != "":
 		t.Logf("%s", o.Message)
 	}
-	return !o.Failed
+	return !o.Failed()
 }
 
 // UpdateCommand is the command that rewrites the golden file of this test, on any system's shell.

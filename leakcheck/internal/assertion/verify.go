@@ -51,12 +51,12 @@ func (c *Checker) VerifyTestMain(m environ.TestingM, at environ.Site, req *reque
 	}
 	if o.Message != "" {
 		mark := "--- FAIL: "
-		if !o.Failed {
+		if !o.Failed() {
 			mark = "--- UNKNOWN: "
 		}
 		fmt.Fprintf(c.Stderr, "%s%s\n    %s\n", mark, testMainName, strings.ReplaceAll(o.Message, "\n", "\n    "))
 	}
-	if o.Failed {
+	if o.Failed() {
 		fmt.Fprintln(c.Stderr, "FAIL")
 		c.Exit(1)
 		return

@@ -72,20 +72,22 @@ func (c *boundsCheck) Needs() observe.Needs {
 	return n
 }
 
-func (c *boundsCheck) Evaluate(s *Seen) ([]Finding, *Comparison) {
-	var all []Finding
+func (c *boundsCheck) Evaluate(s *Seen, r *Result) {
 	for i, b := range c.req.Bounds {
 		if problem := NothingMeant(b.String(), &b.Selector, c.scope, s); problem != "" {
-			all = append(all, Finding{Problem: problem})
+			r.Problems = append(r.Problems, problem)
 			continue
 		}
-		all = append(all, c.judge(b, &c.cuts[i], c.held[i], s))
+		f, notes := c.judge(b, &c.cuts[i], c.held[i], s)
+		r.Findings, r.Notes = append(r.Findings, f), append(r.Notes, notes...)
+		if !f.Broken && r.Doubt == nil {
+			r.Doubt = c.cuts[i].Err
+		}
 	}
-	return all, nil
 }
 
 // judge compares one bound with a snapshot.
-func (c *boundsCheck) judge(b *request.Bound, cut *cut, held *observe.Held, s *Seen) Finding {
+func (c *boundsCheck) judge(b *request.Bound, cut *cut, held *observe.Held, s *Seen) (f Finding, notes []string) {
 	selected, found, notes := c.selectBeyondBaseline(b, s)
 	culprits, more := selected, ""
 	if held != nil && held.Result != nil && (c.req.Baseline == nil || held.Before != nil) {
@@ -96,14 +98,12 @@ func (c *boundsCheck) judge(b *request.Bound, cut *cut, held *observe.Held, s *S
 	} else {
 		held = nil
 	}
-	if len(cut.Native) > 0 {
-		selected = cut.holders
-	} else if b.Selector.Kind == request.SelectPath && found == (tree.Tally{}) && len(b.Selector.Selects(s.Everything)) == 0 {
+	if len(cut.Native) == 0 && b.Selector.Kind == request.SelectPath && found == (tree.Tally{}) && len(b.Selector.Selects(s.Everything)) == 0 {
 		notes = append(notes, fmt.Sprintf("%s: its root exists, but nothing is retained at that path now", b))
 	}
-	f := Finding{
-		Shown: b.String(), Broken: b.Broken(found.Objects, found.Bytes), Amount: amount(b, found), Notes: notes,
-		Below: !b.Selector.ByType(), Weight: tree.BytesOf,
+	f = Finding{
+		Shown: b.String(), Broken: b.Broken(found.Objects, found.Bytes), Amount: amount(b, found),
+		Heap:   Heap{Below: !b.Selector.ByType(), Weight: tree.BytesOf},
 		Record: verdict.Bound{Selector: b.Selector.Record, MaxObjects: b.MaxObjects, MaxBytes: b.MaxBytes, Objects: found.Objects, Bytes: found.Bytes, Beyond: more},
 	}
 	if b.MaxObjects != nil && found.Objects > *b.MaxObjects {
@@ -113,7 +113,7 @@ func (c *boundsCheck) judge(b *request.Bound, cut *cut, held *observe.Held, s *S
 	if b.Cut.Given() {
 		cut.judge(&f, b, selected)
 	}
-	return f
+	return f, notes
 }
 
 // heldBy returns the branches that a bound selects, with what they hold, whoever else holds it too,

@@ -26,9 +26,8 @@ type Check interface {
 	// Needs returns what the check reads from a snapshot. It is called once, before the first
 	// snapshot.
 	Needs() observe.Needs
-	// Evaluate judges one snapshot, and returns its comparison with a golden file if the check is
-	// of one.
-	Evaluate(*Seen) ([]Finding, *Comparison)
+	// Evaluate judges one snapshot, and adds what it finds to a result.
+	Evaluate(*Seen, *Result)
 }
 
 // Seen is one observation with the parts of the heap that count for a request.
@@ -40,8 +39,16 @@ type Seen struct {
 	Forest     tree.Forest // Now with the figures of Base subtracted
 	Ignored    []tree.Ignored
 	Census     goroutine.Census // of the goroutines; nil without stacks
+}
 
-	doubt error // why the holders of native memory are not known in full, if the request asks for them
+// A Result is what checks say of one snapshot.
+type Result struct {
+	Findings []Finding
+	Golden   *Comparison // with the golden file; nil: the request has bounds
+	Problems []string    // why the assertion is wrong: what it names does not exist
+	Notes    []string    // for the log
+	Unknown  error       // why a finding cannot be judged
+	Doubt    error       // why a bound may be broken; ignored if another one is
 }
 
 // A Finding is the result of one snapshot for one bound, one line of a golden file, or one thing
@@ -52,21 +59,9 @@ type Finding struct {
 	Broken bool
 	Record verdict.Bound // without a verdict, and without a place if Culprits has one
 
-	Problem string // why the assertion is wrong: what it names does not exist
-	Unknown error  // why the finding cannot be judged
-	// why the bound may be broken though Broken is false; ignored if another finding is broken
-	Doubt error
-	Notes []string // for the log
-
 	Line *golden.Difference // of a golden file; nil: the finding is about something else
 
-	// On the heap:
-	Culprits []*tree.Branch         // branches that count towards Amount, the largest first
-	Below    bool                   // Culprits count with all below them, not by themselves
-	Weight   func(tree.Tally) int64 // the figure that the finding is about: objects, or bytes
-	Freed    bool                   // the finding includes what cutting would free
-	Native   bool                   // Freed includes blocks of C's malloc
-	Held     *observe.Held          // the query that Culprits are of; nil: they are of the report
+	Heap
 
 	// Of goroutines:
 	Crews goroutine.Census // goroutines that count towards Amount, the largest first
@@ -81,34 +76,44 @@ type Finding struct {
 	Detail []string // lines of the message on what is neither on the heap nor a goroutine
 }
 
+// A Heap is the part of the heap that a finding is about.
+type Heap struct {
+	Culprits []*tree.Branch         // branches that count towards Amount, the largest first
+	Below    bool                   // Culprits count with all below them, not by themselves
+	Weight   func(tree.Tally) int64 // the figure that the finding is about: objects, or bytes
+	Freed    bool                   // the finding includes what cutting would free
+	Native   bool                   // Freed includes blocks of C's malloc
+	Held     *observe.Held          // the query that Culprits are of; nil: they are of the report
+}
+
 // An Evaluation is the judgement of a request by one snapshot.
 type Evaluation struct {
 	*Seen
-	Findings []Finding
-	Golden   *Comparison // with the golden file; nil: the request has bounds
+	Result
 }
 
 // Evaluate selects the parts of an observation that count for a request, and runs the checks on
 // them.
 func Evaluate(obs *observe.Observation, r *request.Request, s tree.Scope, checks []Check) *Evaluation {
-	e := &Evaluation{Seen: narrow(obs, r, s)}
+	seen, doubt := narrow(obs, r, s)
+	e := &Evaluation{seen, Result{Notes: slices.Clone(obs.Logs), Doubt: doubt}}
 	for _, c := range checks {
-		found, compared := c.Evaluate(e.Seen)
-		e.Findings = append(e.Findings, found...)
-		if compared != nil {
-			e.Golden = compared
-		}
+		c.Evaluate(seen, &e.Result)
+	}
+	if !e.Ok() {
+		e.Doubt = nil
 	}
 	return e
 }
 
-// narrow applies scope, ignores and baseline to an observation.
-func narrow(obs *observe.Observation, r *request.Request, s tree.Scope) *Seen {
-	report, doubt := obs.Report, error(nil)
+// narrow applies scope, ignores and baseline to an observation. doubt is why the holders of native
+// memory are not known in full, if the request asks for them: another snapshot may show them.
+func narrow(obs *observe.Observation, r *request.Request, s tree.Scope) (e *Seen, doubt error) {
+	report := obs.Report
 	if r.Native && obs.Native != nil {
 		report, doubt = obs.WithNative(), obs.Native.Err
 	}
-	e := &Seen{Observation: obs, Everything: tree.GrowForest(report), doubt: doubt}
+	e = &Seen{Observation: obs, Everything: tree.GrowForest(report)}
 	e.Now, e.Ignored = tree.ApplyIgnores(e.Everything.Keep(s), r.Ignores)
 	e.Forest = e.Now
 	if r.Baseline != nil {
@@ -118,7 +123,7 @@ func narrow(obs *observe.Observation, r *request.Request, s tree.Scope) *Seen {
 	if obs.Stacks != nil {
 		e.Census = goroutine.TakeCensus(obs.Stacks.Goroutines)
 	}
-	return e
+	return e, doubt
 }
 
 // NearestForest returns the branches that count for a request if the nearest variable claims each
@@ -128,21 +133,15 @@ func (s *Seen) NearestForest(r *request.Request, scope tree.Scope) tree.Forest {
 	return f
 }
 
-// Broken returns how many bounds and golden-file lines do not hold, how many there are, and the
-// headline of the first that does not hold.
-func (e *Evaluation) Broken() (broken, all int, first string) {
+// Broken returns how many bounds and golden-file lines do not hold, and the headline of the first.
+func (e *Evaluation) Broken() (broken int, first string) {
 	for i := range e.Findings {
-		f := &e.Findings[i]
-		if f.Shown == "" && f.Line == nil {
-			continue
-		}
-		all++
-		if f.Broken {
+		if f := &e.Findings[i]; f.Broken {
 			broken++
 			first = cmp.Or(first, f.headline())
 		}
 	}
-	return broken, all, first
+	return broken, first
 }
 
 // headline returns the subject and the amount in one line.
@@ -153,59 +152,14 @@ func (f *Finding) headline() string {
 	return f.Shown + ": " + f.Amount
 }
 
-// BreaksNative reports whether a bound on native memory does not hold.
-func (e *Evaluation) BreaksNative() bool {
-	return slices.ContainsFunc(e.Findings, func(f Finding) bool { return f.Broken && f.Blocks != nil })
+// Unscanned reports whether a bound on native memory does not hold, and no heap scan was needed to
+// tell, though a scan would show what is wrong.
+func (e *Evaluation) Unscanned() bool {
+	return e.Names == nil && slices.ContainsFunc(e.Findings, func(f Finding) bool { return f.Broken && f.Blocks != nil })
 }
 
 func (e *Evaluation) Ok() bool {
-	return len(e.Problems()) == 0 && !slices.ContainsFunc(e.Findings, func(f Finding) bool { return f.Broken })
-}
-
-// Problems returns why the assertion is wrong: what it names does not exist.
-func (e *Evaluation) Problems() []string {
-	var problems []string
-	for i := range e.Findings {
-		if p := e.Findings[i].Problem; p != "" {
-			problems = append(problems, p)
-		}
-	}
-	return problems
-}
-
-// Notes returns the notes for the log.
-func (e *Evaluation) Notes() []string {
-	notes := slices.Clone(e.Logs)
-	for i := range e.Findings {
-		notes = append(notes, e.Findings[i].Notes...)
-	}
-	return notes
-}
-
-// Unknown returns why a finding cannot be judged, nil if all can.
-func (e *Evaluation) Unknown() error {
-	for i := range e.Findings {
-		if err := e.Findings[i].Unknown; err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Doubt returns why a bound may be broken, nil if none may be or if one is broken for certain.
-func (e *Evaluation) Doubt() error {
-	if !e.Ok() {
-		return nil
-	}
-	if e.doubt != nil { // another snapshot may show the holders
-		return e.doubt
-	}
-	for i := range e.Findings {
-		if err := e.Findings[i].Doubt; err != nil {
-			return err
-		}
-	}
-	return nil
+	return len(e.Problems) == 0 && !slices.ContainsFunc(e.Findings, func(f Finding) bool { return f.Broken })
 }
 
 // A ScopeCheck finds Scope and Ignore options that match nothing.
@@ -220,25 +174,23 @@ func (c ScopeCheck) Needs() observe.Needs {
 	return observe.Needs{Heap: true, Stacks: c.Goroutines && len(c.Req.Ignores) > 0}
 }
 
-func (c ScopeCheck) Evaluate(s *Seen) ([]Finding, *Comparison) {
+func (c ScopeCheck) Evaluate(s *Seen, r *Result) {
 	if c.Goroutines {
 		s.ignoreGoroutines()
 	}
-	var all []Finding
 	for _, i := range s.Ignored {
 		note := "ignored: " + i.String()
 		if i.IsNothing() {
 			note = fmt.Sprintf("Ignore(%q) matched nothing; it can be deleted", i.Pattern.Text)
 		}
-		all = append(all, Finding{Notes: []string{note}})
+		r.Notes = append(r.Notes, note)
 	}
 	for _, ps := range c.Req.Scope {
 		if !(&tree.Scope{Packages: []naming.Packages{ps}}).IncludesAny(s.Everything) && !ps.Known(s.Names) {
-			all = append(all, Finding{Problem: fmt.Sprintf("Scope(%q): the program has no such package%s", ps[0].Text,
-				naming.DidYouMean(ps[0].Text, s.Names.RootNames(), naming.PackagePath))})
+			r.Problems = append(r.Problems, fmt.Sprintf("Scope(%q): the program has no such package%s", ps[0].Text,
+				naming.DidYouMean(ps[0].Text, s.Names.RootNames(), naming.PackagePath)))
 		}
 	}
-	return all, nil
 }
 
 // ignoreGoroutines counts the goroutines that each Ignore names, and their stacks.

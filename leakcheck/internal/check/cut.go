@@ -66,23 +66,29 @@ func leadsToNative(b *tree.Branch) bool {
 	return b.Typ == symbol.NativeBlock
 }
 
-// judge adds to a finding what cutting the selected branches would free. It changes c, so it may be
-// called only once for a snapshot.
+// judge adds to a finding what cutting the selected branches would free.
 func (c *cut) judge(f *Finding, b *request.Bound, selected []*tree.Branch) {
+	together := c.Set
+	if len(c.Native) > 0 {
+		selected = slices.Clone(c.holders)
+	}
 	var native nativeholders.Sum // of the cut with the most bytes
 	for i, n := range c.Native {
 		if n.Bytes > native.Bytes {
 			native = n
 		}
 		if c.Set != nil {
-			c.Set.RetainedObjects += n.Blocks
-			c.Set.RetainedBytes += n.Bytes
+			all := *c.Set
+			all.RetainedObjects += n.Blocks
+			all.RetainedBytes += n.Bytes
+			together = &all
 		} else {
-			h := c.holders[i]
+			h := *c.holders[i]
 			h.Retained = h.Retained.Plus(tree.Tally{Objects: n.Blocks, Bytes: n.Bytes})
+			selected[i] = &h
 		}
 	}
-	most, shared, amount := freedBy(selected, c.Set)
+	most, shared, amount := freedBy(selected, together)
 	if native.Blocks > 0 {
 		amount += fmt.Sprintf(", of it %s, %s", textfmt.CountNoun(native.Blocks, "native block"), textfmt.ByteCount(native.Bytes))
 	}
@@ -107,9 +113,6 @@ func (c *cut) judge(f *Finding, b *request.Bound, selected []*tree.Branch) {
 		sort.SliceStable(f.Culprits, func(i, j int) bool {
 			return tree.CompareTallies(weight, f.Culprits[j].Retained, f.Culprits[i].Retained) < 0
 		})
-	}
-	if !f.Broken {
-		f.Doubt = c.Err
 	}
 }
 

@@ -126,18 +126,18 @@ func (c *GoldenCheck) Needs() observe.Needs {
 	return observe.Needs{Order: request.OrderOf(c.Req, c.Scope), Heap: true, Retained: len(c.Req.Recorded) > 0, Native: c.Req.Native}
 }
 
-func (c *GoldenCheck) Evaluate(s *Seen) ([]Finding, *Comparison) {
-	var all []Finding
+func (c *GoldenCheck) Evaluate(s *Seen, r *Result) {
 	for i := range c.Req.Recorded {
 		sel := &c.Req.Recorded[i]
 		if problem := NothingMeant(sel.Shown, sel, c.Scope, s); problem != "" {
-			all = append(all, Finding{Problem: problem})
+			r.Problems = append(r.Problems, problem)
 		}
 	}
 	compared := *c.File
 	compared.Compare(c.measure(s, s.Forest))
+	r.Golden = &compared
 	if compared.Ok() {
-		return all, &compared
+		return
 	}
 	if s.ByDistance != nil {
 		byDistance := *c.File
@@ -147,9 +147,8 @@ func (c *GoldenCheck) Evaluate(s *Seen) ([]Finding, *Comparison) {
 	for _, d := range compared.Failures {
 		f := lineFinding(&d, s.Forest)
 		f.Freed = len(c.Req.Recorded) > 0
-		all = append(all, f)
+		r.Findings = append(r.Findings, f)
 	}
-	return all, &compared
 }
 
 // measure returns what is retained in a forest, and what goroutines there are.
@@ -179,7 +178,7 @@ func lineFinding(d *golden.Difference, f tree.Forest) Finding {
 	if d.BytesOver > 0 {
 		record.MaxBytes = &bytes
 	}
-	found := Finding{Line: d, Broken: true, Record: record, Weight: tree.BytesOf, Culprits: f.Covered(d.Covered)}
+	found := Finding{Line: d, Broken: true, Record: record, Heap: Heap{Weight: tree.BytesOf, Culprits: f.Covered(d.Covered)}}
 	if d.ObjectsOver > 0 {
 		found.Weight = tree.ObjectsOf
 	}

@@ -55,24 +55,23 @@ func (c *goroutineCheck) Needs() observe.Needs {
 	return observe.Needs{Stacks: true, Leaked: leaked}
 }
 
-func (c *goroutineCheck) Evaluate(s *Seen) ([]Finding, *Comparison) {
-	var all []Finding
+func (c *goroutineCheck) Evaluate(s *Seen, r *Result) {
 	for _, o := range c.req.Goroutines {
 		if !knownGoroutine(o, s) {
-			all = append(all, Finding{Problem: fmt.Sprintf("%s: the program has no function of that name%s",
-				o.Written, naming.DidYouMean(o.Pattern.Text, slices.Collect(s.Functions()), symbol.Unescape))})
+			r.Problems = append(r.Problems, fmt.Sprintf("%s: the program has no function of that name%s",
+				o.Written, naming.DidYouMean(o.Pattern.Text, slices.Collect(s.Functions()), symbol.Unescape)))
 			continue
 		}
 		switch o.Check {
 		case request.CheckCount:
-			all = append(all, goroutineCount(o, s.Census, c.base))
+			r.Findings = append(r.Findings, goroutineCount(o, s.Census, c.base))
 		case request.CheckLeaked:
-			all = append(all, leakedGoroutines(o, s.Leaked))
+			r.Findings = append(r.Findings, leakedGoroutines(o, s.Leaked))
 		case request.CheckBytes:
-			all = append(all, stackBytes(o, s.Census, c.base))
+			r.Findings = append(r.Findings, stackBytes(o, s.Census, c.base))
+			r.Unknown = unwalkable(s.Census)
 		}
 	}
-	return all, nil
 }
 
 // MeasureGoroutines returns the lines of a golden file on goroutines and stacks.
@@ -160,7 +159,7 @@ func stackBytes(o request.GoroutineOption, now, base goroutine.Census) Finding {
 	goroutines, bytes := now.StackAt(o.Pattern)
 	_, before := base.StackAt(o.Pattern)
 	bytes = max(0, bytes-before)
-	f := Finding{Shown: o.Written, Broken: bytes > o.Limit, Frames: &o.Pattern, Unknown: unwalkable(now)}
+	f := Finding{Shown: o.Written, Broken: bytes > o.Limit, Frames: &o.Pattern}
 	f.Amount = fmt.Sprintf("found %s in %s", textfmt.ByteCount(bytes), textfmt.CountNoun(goroutines, "goroutine")) + sinceNote(base)
 	if f.Broken {
 		f.Amount += fmt.Sprintf(": %s more than allowed", textfmt.ByteCount(bytes-o.Limit))

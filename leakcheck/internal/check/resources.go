@@ -32,12 +32,10 @@ func (c resourceCheck) Problems(r *request.Request) []string {
 
 func (c resourceCheck) Needs() observe.Needs { return observe.Needs{Resources: true} }
 
-func (c resourceCheck) Evaluate(s *Seen) ([]Finding, *Comparison) {
-	var all []Finding
+func (c resourceCheck) Evaluate(s *Seen, r *Result) {
 	for _, o := range c.req.Resources {
-		all = append(all, c.judge(o, s.Resources))
+		r.Findings = append(r.Findings, c.judge(o, s.Resources))
 	}
-	return all, nil
 }
 
 // nouns has the noun for one resource of a kind.

@@ -46,12 +46,13 @@ type survivor struct {
 func checkCollected(c *assertion.Checker, t environ.TestingT, es []*expectation, when checkTime) bool {
 	t.Helper()
 	a := c.Begin(t, es[0].at, &request.Request{})
+	a.Alone = true
 	alive, err := collectAll(a, es)
 	o := &assertion.Outcome{Verdict: verdict.Pass}
 	if err != nil || len(alive) > 0 {
 		o = judgeCollected(a, alive, err, when)
 	}
-	o.Notes, o.Alone = append(a.Logs, o.Notes...), true
+	o.Notes = append(a.Logs, o.Notes...)
 	a.Keep(o)
 	return o.Report(t)
 }
@@ -66,7 +67,7 @@ func judgeCollected(a *assertion.Assertion, alive []*expectation, err error, whe
 			continue
 		}
 		o := judgeSurvivors(a, survivors, when)
-		if !o.Failed || last {
+		if !o.Failed() || last {
 			return o
 		}
 		var pending assertion.PendingTimers
@@ -224,7 +225,7 @@ func judgeSurvivors(a *assertion.Assertion, all []*survivor, when checkTime) *as
 	if len(guilty) == 0 {
 		return o
 	}
-	o.Verdict, o.Failed = verdict.Fail, true
+	o.Verdict = verdict.Fail
 	o.Message = survivorMessage(a, guilty, all, when)
 	for _, s := range guilty {
 		o.Bounds = append(o.Bounds, survivorRecord(a, s))

@@ -17,7 +17,7 @@ func AssertNoGrowth(c *assertion.Checker, t environ.TestingT, at environ.Site, o
 		o = assertion.Misuse("%s", strings.Join(a.Req.Problems, "\n    "))
 	} else {
 		held := tree.HoldOp(op)
-		x := &Experiment{Assertion: a, Op: op, Count: goroutines, Watchers: watchers}
+		x := NewExperiment(a, op, goroutines, watchers)
 		defer x.logUnfinished()
 		o = x.Judge()
 		held.Release()

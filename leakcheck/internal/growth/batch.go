@@ -27,9 +27,9 @@ func (x *Experiment) warmUp() int {
 		timed = 1
 	}
 	for range timed {
-		before := x.spent
-		x.call(1)
-		best = min(best, x.spent-before)
+		before := x.op.spent
+		x.call(1, nil)
+		best = min(best, x.op.spent-before)
 	}
 	batch := BatchSize(best)
 	if x.Req.Iterations > 0 {
@@ -61,7 +61,7 @@ func BatchSize(op time.Duration) int {
 // the last one. The last batch has eight times as many calls, and waits and snapshots lie between
 // the batches. With Iterations it always returns batch.
 func (x *Experiment) affordable(batch int) int {
-	if x.Time.End.IsZero() || x.Req.Iterations > 0 || x.slowestCall <= 0 {
+	if x.Time.End.IsZero() || x.Req.Iterations > 0 || x.op.slowest <= 0 {
 		return batch
 	}
 	left := x.Time.Left() - (series.Intervals+2)*x.slowestSnapshot
@@ -69,7 +69,7 @@ func (x *Experiment) affordable(batch int) int {
 		left -= wait
 	}
 	const calls = 1<<(series.Intervals+1) - 1 // of all batches, if the first has one
-	return max(1, min(batch, int((left-2*x.slowestCall)/max(1, calls*2*x.usualCall()))))
+	return max(1, min(batch, int((left-2*x.op.slowest)/max(1, calls*2*x.op.usual()))))
 }
 
 // restartTime bounds the duration of the first batch after an experiment has begun anew, where the
@@ -95,9 +95,9 @@ func (x *Experiment) nextSize(first int) int {
 // evenSize is the size of the i-th batch, from 0 on, without extraCalls.
 func (x *Experiment) evenSize(i, first int) int {
 	doubled := first << i
-	n := max(doubled, int(x.calls)-x.longer)
+	n := max(doubled, int(x.op.calls)-x.longer)
 	if n > 2*doubled {
-		n = min(n>>i, int(restartTime/max(x.slowestCall, 1)))
+		n = min(n>>i, int(restartTime/max(x.op.slowest, 1)))
 		n = max(doubled, x.affordable(n)<<i)
 	}
 	return n
@@ -121,10 +121,10 @@ func (x *Experiment) extraCalls(i, batch int) int {
 const minOdd = 4
 
 func (x *Experiment) runBatch(n int) {
-	end, before := x.countMapped(), x.spent
-	x.call(n)
+	end, before := x.mapped.measure(), x.op.spent
+	x.call(n, nil)
 	end()
-	x.lastCall = (x.spent - before) / time.Duration(n)
+	x.lastCall = (x.op.spent - before) / time.Duration(n)
 	x.words.Batches = append(x.words.Batches, n)
 }
 
@@ -135,64 +135,16 @@ func (x *Experiment) runBatch(n int) {
 // profile from before the batch is the one to keep.
 //
 // It runs an ordinary batch if the profiler is off or records everything already, and if go test
-// writes a memory profile at the end, which these records would distort.
-func (x *Experiment) recordBatch(n int) {
+// writes a memory profile at the end, which these records would distort. It returns how often each
+// stack had allocated before; nil unless makers of resources are wanted.
+func (x *Experiment) recordBatch(n int) (before allocations) {
 	if runtime.MemProfileRate > 1 && !x.Env.MemProfile {
 		x.words.Recorded = x.past.Last()
-		x.noteAllocations()
+		if slices.ContainsFunc(x.finder.Resources(), func(r *finding.Resource) bool { return makersOf(r.Kind) != nil }) {
+			before = countAllocations()
+		}
 		defer observe.SetMemProfileRate(1)()
 	}
 	x.runBatch(n)
+	return before
 }
-
-// call calls op n times, and waits for what other goroutines do that op has left work to. It
-// returns how long it waited, if that was long.
-func (x *Experiment) call(n int) (waited time.Duration) {
-	for range n {
-		if x.failed || x.late {
-			return 0
-		}
-		if !x.Time.Allows(x.slowestCall + x.slowestSnapshot + x.slowestSnapshot/2) {
-			x.late = true
-			return 0
-		}
-		start := x.Now()
-		x.inOp = true
-		x.Op()
-		x.inOp = false
-		took := x.Now().Sub(start)
-		x.slowestCall, x.spent = max(x.slowestCall, took), x.spent+took
-		x.calls++
-		if x.passed != nil {
-			x.passed()
-		}
-		x.failed = x.fails()
-	}
-	waited = x.awaitIdle()
-	x.spent += waited
-	return waited
-}
-
-// Anonymous mapped memory is known only as a difference: all of it minus the memory of the Go
-// runtime. Other causes change it between two snapshots: the memory that a scan has mapped is
-// returned late, and a sanitizer (-race, -asan, -msan) maps more as the program runs. One such fall
-// hides the growth of a batch. So anonymous memory is also measured from the first call of a batch
-// to the last.
-
-// countMapped begins to measure anonymous mapped memory. end adds the difference to x.mapped.
-func (x *Experiment) countMapped() (end func()) {
-	if x.Resources == nil {
-		return func() {}
-	}
-	before, err := ledger.AnonymousBytes()
-	return func() {
-		if after, failed := ledger.AnonymousBytes(); err == nil && failed == nil {
-			x.mapped += after - before
-		}
-	}
-}
-
-// hasMapped reports whether calls of op have mapped memory that may be a chunk: one of which each
-// call takes a part, without any new object, until another one is mapped. Then all batches run,
-// since only a chunk that is used up shows.
-func (x *Experiment) hasMapped() bool { return x.mapped >= series.MinChunk && !ledger.Sanitized }

@@ -2,6 +2,7 @@ package growth
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,16 +12,16 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/refscan"
 )
 
 // conclude returns the outcome after the last snapshot, and whether anything grew with each batch.
 func (x *Experiment) conclude() (o *assertion.Outcome, grows bool) {
-	e := x.past.Last().Eval
-	o = &assertion.Outcome{Verdict: verdict.Pass, Eval: e, Notes: e.Notes(), Snapshots: 1, Base: x.past.First().Eval.Artifacts(), Before: x.past.First().Eval.Report.Totals.LiveBytes}
-	if problems := e.Problems(); len(problems) > 0 {
-		o.Verdict, o.Failed, o.Misuse = verdict.Fail, true, true
-		o.Message = "leakcheck: " + strings.Join(problems, "\n")
+	before, e := x.past.First().Eval, x.past.Last().Eval
+	o = &assertion.Outcome{Verdict: verdict.Pass, Eval: e, Notes: slices.Clone(e.Notes), Base: &request.Baseline{Artifacts: before.Artifacts(), Live: before.Report.Totals.LiveBytes}}
+	if len(e.Problems) > 0 {
+		o.Verdict, o.Misuse, o.Message = verdict.Fail, true, "leakcheck: "+strings.Join(e.Problems, "\n")
 		return o, false
 	}
 	g := x.finder.Growth()
@@ -37,16 +38,16 @@ func (x *Experiment) conclude() (o *assertion.Outcome, grows bool) {
 		if mapping != nil && ledger.Sanitized {
 			o.Notes = append(o.Notes, wording.Unjudged(mapping))
 		}
-		return o, mapping != nil || x.hasMapped()
+		return o, mapping != nil || x.mapped.hasChunk()
 	}
 	x.suspects = append(x.suspects, g.Leaks...)
 	if x.past.Uncounted() {
 		o.Notes = append(o.Notes, "goroutines were not counted: "+pile.TooMany)
 	}
-	o.Verdict, o.Failed = verdict.Fail, true
+	o.Verdict = verdict.Fail
 	e.Forest = g.Forest
 	o.Bounds = x.words.Records(g, x.Assertion)
-	o.Body = func() []string { return x.words.Failure(g, x.calls) }
+	o.Body = func() []string { return x.words.Failure(g, x.op.calls) }
 	return o, true
 }
 
@@ -62,7 +63,7 @@ func uncountedGoroutines() error {
 // outOfTime is the outcome where the test would time out before the next snapshot.
 func (x *Experiment) outOfTime() *assertion.Outcome {
 	seen := fmt.Sprintf("op was called %s, the slowest call took %s, and %s",
-		textfmt.CountNoun(x.calls, "time"), x.slowestCall.Round(time.Millisecond), textfmt.CountNoun(int64(len(x.past.Snapshots)), "snapshot")+" could be taken")
+		textfmt.CountNoun(x.op.calls, "time"), x.op.slowest.Round(time.Millisecond), textfmt.CountNoun(int64(len(x.past.Snapshots)), "snapshot")+" could be taken")
 	if len(x.past.Snapshots) < 2 {
 		return x.inconclusive(x.Time.Spent(seen+", where two with calls of op between them are the least", nil))
 	}
@@ -78,7 +79,7 @@ func (x *Experiment) cutShort(err error) *assertion.Outcome {
 
 // grownUntilNow describes what grew with each batch until now, "" if nothing is known to have.
 func (x *Experiment) grownUntilNow() string {
-	if x.past == nil || len(x.past.Snapshots) < 2 {
+	if len(x.past.Snapshots) < 2 {
 		return ""
 	}
 	o, _ := x.conclude()

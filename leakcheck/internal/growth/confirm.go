@@ -19,15 +19,15 @@ func (x *Experiment) confirm(o *assertion.Outcome) *assertion.Outcome {
 		return o
 	}
 	for _, n := range series.FurtherBatches(x.words.Batches[len(x.words.Batches)-1]) {
-		if !x.isDoubtful() || !x.hasTimeFor(n) || x.room() < n {
+		if !x.isDoubtful() || !x.hasTimeFor(n) || x.limits.room(x.op.calls) < n {
 			break
 		}
 		x.runBatch(n)
-		if x.failed {
+		if x.op.failed {
 			return nil
 		}
-		if x.late || x.snapshot() != nil {
-			x.late = false
+		if x.op.late || x.snapshot(nil, false) != nil {
+			x.op.late = false
 			break
 		}
 		m := x.past.Last()
@@ -45,16 +45,7 @@ func (x *Experiment) confirm(o *assertion.Outcome) *assertion.Outcome {
 
 // hasTimeFor reports whether there is time for this number of calls and a snapshot after them.
 func (x *Experiment) hasTimeFor(calls int) bool {
-	return x.Time.Allows(2*x.slowestSnapshot + 2*x.slowestCall + time.Duration(calls)*2*x.usualCall())
-}
-
-// usualCall is how long a call takes on average, without the slowest one, which the system may have
-// delayed, or which did what only a first call does.
-func (x *Experiment) usualCall() time.Duration {
-	if x.calls < 2 {
-		return x.slowestCall
-	}
-	return (x.spent - x.slowestCall) / time.Duration(x.calls-1)
+	return x.Time.Allows(2*x.slowestSnapshot + 2*x.op.slowest + time.Duration(calls)*2*x.op.usual())
 }
 
 // isDoubtful reports whether the further batches so far leave open for some growth whether it is a

@@ -11,7 +11,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
-	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
 const (
@@ -25,42 +24,36 @@ const (
 // An Experiment is one run of AssertNoGrowth.
 type Experiment struct {
 	*assertion.Assertion
-	Op       func()
-	Count    goroutineCounter
-	Watchers Watchers
-	calls    int64           // of op, up to now
-	longer   int             // by how many calls the warm-up was longer than the first batch
-	suspects []*finding.Leak // leaks at any snapshot so far; a pass logs them
+	count    goroutineCounter
+	watchers Watchers
 
-	// paths of slices that calls made longer before the experiment began anew to fill them
-	longerBefore map[string]bool
+	op     operation
+	limits limits
+	mapped mapped
 
 	past   *history.History
 	finder *finding.Finder
 	words  *wording.Wording
 
-	alsoHeldBy []observe.Place // places whose other holders the next snapshot finds
-	// by stack, from before the batch that is recorded; nil unless makers of resources are wanted
-	allocated map[[32]uintptr]int64
-	native    bool // the next snapshot finds native holders, if artifacts are kept
+	longer   int             // by how many calls the warm-up was longer than the first batch
+	lastCall time.Duration   // of the last batch, on average
+	suspects []*finding.Leak // leaks at any snapshot so far; a pass logs them
+	// paths of slices that calls made longer before the experiment began anew to fill them
+	longerBefore    map[string]bool
+	restless        bool // goroutines ran on after op had returned, and the log names one
+	slowestSnapshot time.Duration
+}
 
-	before    stock                        // before the first call
-	announced bool                         // what piles up is on standard error
-	looked    struct{ grown, calls int64 } // when limits were last looked at
-	mapped    int64                        // bytes that calls in batches have mapped; see countMapped
-
-	passed func() // called after each call of op, if it is not nil
-
-	inOp   bool        // op has been called and has not returned
-	fails  func() bool // whether op has failed the test by now
-	failed bool        // op failed the test in its last call and is not called again
-	late   bool        // there is no time for another call and a snapshot after it
-
-	restless bool // goroutines ran on after op had returned, and the log names one
-
-	slowestCall, slowestSnapshot time.Duration
-	spent                        time.Duration // in all calls
-	lastCall                     time.Duration // of the last batch, on average
+func NewExperiment(a *assertion.Assertion, op func(), goroutines goroutineCounter, watchers Watchers) *Experiment {
+	past := &history.History{Env: a.Env}
+	finder := &finding.Finder{History: past, Req: a.Req}
+	return &Experiment{
+		Assertion: a, count: goroutines, watchers: watchers, longerBefore: make(map[string]bool),
+		op:     operation{run: op, fails: a.FailsFromNow(), time: a.Time},
+		limits: limits{test: a.Test, before: takeStock(a.Resources != nil)},
+		mapped: mapped{unknown: a.Resources == nil},
+		past:   past, finder: finder, words: &wording.Wording{Finder: finder, RecordsNative: a.Native.Record != nil},
+	}
 }
 
 func (x *Experiment) inconclusive(err error) *assertion.Outcome {

@@ -11,6 +11,16 @@ import (
 // they leave behind grows with the number of calls only if their work is done when it is counted.
 // So each batch ends when no goroutine runs any more.
 
+// call calls op n times, and waits for what other goroutines do that op has left work to. After
+// each call it calls passed, if that is not nil. It returns how long it waited, if that was long.
+func (x *Experiment) call(n int, passed func()) (waited time.Duration) {
+	if x.op.call(n, passed) {
+		waited = x.awaitIdle()
+		x.op.spent += waited
+	}
+	return waited
+}
+
 // awaitIdle waits until other goroutines have done what calls have left to them. If they run
 // without an end, the log names one of them, once. It returns how long it waited, 0 if no longer
 // than a collection takes.
@@ -30,7 +40,7 @@ func (x *Experiment) awaitIdle() time.Duration {
 // noteRestless logs the first by name of the functions that run on.
 func (x *Experiment) noteRestless() {
 	name := ""
-	for o, g := range x.Count(x.Env.IsProgram) {
+	for o, g := range x.count(x.Env.IsProgram) {
 		if strings.HasPrefix(g.State, "run") && o.CreatedBy != "testing.(*T).Run" {
 			if at, _ := g.Place(x.Env.IsProgram); name == "" || at.Function < name {
 				name = at.Function

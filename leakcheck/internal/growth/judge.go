@@ -4,8 +4,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
 )
@@ -19,11 +17,11 @@ const maxRestarts = 2
 func (x *Experiment) Judge() *assertion.Outcome {
 	o := x.judge()
 	if o != nil && o.Verdict == verdict.Pass {
-		if err := x.metLimit(); err != nil {
+		if err := x.limits.met(x.op.calls); err != nil {
 			return x.inconclusive(err)
 		}
 		o.Notes = append(o.Notes, x.unjudgedSlices()...)
-		if x.hasMapped() {
+		if x.mapped.hasChunk() {
 			o.Notes = append(o.Notes, wording.UnjudgedMapping)
 		}
 	}
@@ -33,39 +31,33 @@ func (x *Experiment) Judge() *assertion.Outcome {
 // judge proves that nothing grows, or else runs batches until nothing grows with each of them, or
 // enough of them have run.
 func (x *Experiment) judge() *assertion.Outcome {
-	x.fails = x.FailsFromNow()
-	x.past = &history.History{Env: x.Env}
-	x.longerBefore = make(map[string]bool)
-	x.finder = &finding.Finder{History: x.past, Req: x.Req}
-	x.words = &wording.Wording{Finder: x.finder, RecordsNative: x.RecordNative != nil}
-	x.before = x.takeStock()
-	end := x.countMapped()
+	end := x.mapped.measure()
 	batch := x.warmUp()
 	end()
-	if x.failed {
+	if x.op.failed {
 		return nil
 	}
 	batch = x.belowLimits(0, batch)
-	if !x.late && x.provable(batch) {
+	if !x.op.late && x.provable(batch) {
 		calls := max(batch, minProofCalls)
 		p := x.prove(calls)
 		switch {
-		case x.failed:
+		case x.op.failed:
 			return nil
 		case p.nothingNew && !p.longer:
 			return x.proved(p)
 		case !p.nothingNew:
-			batch = max(batch, min(int(x.calls), 2*calls))
+			batch = max(batch, min(int(x.op.calls), 2*calls))
 		}
 	}
-	if x.late {
+	if x.op.late {
 		return x.outOfTime()
 	}
-	if err := x.snapshot(); err != nil {
+	if err := x.snapshot(nil, false); err != nil {
 		return x.inconclusive(err)
 	}
 	batch = x.affordable(batch)
-	x.longer = max(0, int(x.calls)-batch)
+	x.longer = max(0, int(x.op.calls)-batch)
 	return x.run(batch)
 }
 
@@ -85,7 +77,7 @@ func (x *Experiment) run(batch int) *assertion.Outcome {
 			grows = false
 		}
 		if !grows && o.Verdict == verdict.Pass {
-			o, grows = x.withoutFalls(o, &restarts)
+			o, grows, restarts = x.withoutFalls(o, restarts)
 		}
 		switch passed := !grows && o.Verdict == verdict.Pass; {
 		case passed && restarts < maxRestarts:
@@ -110,15 +102,19 @@ func (x *Experiment) run(batch int) *assertion.Outcome {
 }
 
 // withoutFalls judges anew without the snapshots before a fall, which may have hidden growth, as
-// long as the outcome is a pass.
-func (x *Experiment) withoutFalls(o *assertion.Outcome, restarts *int) (_ *assertion.Outcome, grows bool) {
-	for ; !grows && o.Verdict == verdict.Pass && *restarts < maxRestarts && x.past.ForgetFall(); *restarts++ {
+// long as the outcome o is a pass. It returns how often the experiment has begun anew by then.
+func (x *Experiment) withoutFalls(o *assertion.Outcome, restarts int) (_ *assertion.Outcome, grows bool, _ int) {
+	for !grows && o.Verdict == verdict.Pass && restarts < maxRestarts {
+		if !x.past.ForgetFall() {
+			break
+		}
+		restarts++
 		x.finder.Holders = nil                          // their batch may not count
 		if grows = len(x.past.Snapshots) == 1; !grows { // one snapshot alone shows no growth
 			o, grows = x.conclude()
 		}
 	}
-	return o, grows
+	return o, grows, restarts
 }
 
 // nextBatch runs the next of the batches that double, with a snapshot after it. It reports whether
@@ -129,43 +125,41 @@ func (x *Experiment) nextBatch(batch int) (stop bool, err error) {
 	if n == 0 {
 		return true, nil
 	}
+	var allocated allocations
 	if i == series.Intervals {
 		x.Sleep(assertion.RetryWaits[0])
 		x.noteBlocks()
-		x.recordBatch(x.confirmSize(n))
+		allocated = x.recordBatch(x.confirmSize(n))
 	} else {
 		x.runBatch(n)
 	}
-	if x.failed || x.late {
+	if x.op.ended() {
 		return true, nil
 	}
-	if err = x.snapshot(); err == nil {
-		x.findMakers()
+	if err = x.snapshot(nil, false); err == nil && allocated != nil {
+		x.findMakers(allocated)
 	}
 	return false, err
 }
 
 // stopped is the outcome where nextBatch has stopped; nil if op failed the test.
 func (x *Experiment) stopped() *assertion.Outcome {
-	if x.failed {
+	if x.op.failed {
 		return nil
 	}
-	if x.late {
+	if x.op.late {
 		return x.outOfTime()
 	}
-	return x.cutShort(x.noRoom())
+	return x.cutShort(x.limits.noRoom(x.op.calls))
 }
 
 // settle waits, so that growth that is about to end can end, replaces the last snapshot by a new
 // one, and returns the outcome; nil if op failed the test.
 func (x *Experiment) settle() *assertion.Outcome {
-	x.Pause(assertion.RetryWaits[1], assertion.MoreTimers(x.past.Last().Eval.Report, x.past.First().Eval.Report), x.slowestSnapshot+x.slowestSnapshot/2)
-	x.alsoHeldBy = wording.Places(x.finder.Growth())
+	x.Pause(assertion.RetryWaits[1], assertion.MoreTimers(x.past.Last().Eval.Report, x.past.First().Eval.Report), x.op.after)
+	places := wording.Places(x.finder.Growth())
 	x.past.Snapshots = x.past.Snapshots[:len(x.past.Snapshots)-1]
-	x.native = nativeheap.Supported && x.Time.Allows(4*x.slowestSnapshot)
-	err := x.snapshot()
-	x.alsoHeldBy, x.native = nil, false // artifacts have no holders of later snapshots
-	if err != nil {
+	if err := x.snapshot(places, nativeheap.Supported && x.Time.Allows(4*x.slowestSnapshot)); err != nil {
 		return x.inconclusive(err)
 	}
 	x.past.Last().Settled = true

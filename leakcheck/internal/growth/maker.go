@@ -34,19 +34,11 @@ func makersOf(k ledger.Kind) []string {
 	return nil
 }
 
-// noteAllocations prepares findMakers, before a batch whose allocations are recorded.
-func (x *Experiment) noteAllocations() {
-	for _, r := range x.finder.Resources() {
-		if makersOf(r.Kind) != nil {
-			x.allocated = allocations()
-			return
-		}
-	}
-}
+// allocations has how often each stack has allocated.
+type allocations map[[32]uintptr]int64
 
-// allocations returns how often each stack has allocated.
-func allocations() map[[32]uintptr]int64 {
-	made := make(map[[32]uintptr]int64)
+func countAllocations() allocations {
+	made := make(allocations)
 	for _, r := range observe.MemProfile() {
 		made[r.Stack0] += r.AllocObjects
 	}
@@ -55,15 +47,10 @@ func allocations() map[[32]uintptr]int64 {
 
 // findMakers finds the program's functions that made the growing resources of the last batch, after
 // the snapshot that follows the batch.
-func (x *Experiment) findMakers() {
-	if x.allocated == nil {
-		return
-	}
-	before := x.allocated
-	x.allocated = nil
+func (x *Experiment) findMakers(before allocations) {
 	made := make(map[*finding.Resource]map[pile.Call]int64)
 	all := x.finder.Resources()
-	for stack, n := range allocations() {
+	for stack, n := range countAllocations() {
 		if n -= before[stack]; n <= 0 {
 			continue
 		}

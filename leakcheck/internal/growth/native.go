@@ -28,7 +28,7 @@ const (
 // started. It records each call of C code that allocates. The growth is what the second batch adds:
 // caches have what they need after the first.
 func (x *Experiment) recordCalls(o *assertion.Outcome) {
-	if o.Verdict != verdict.Fail || o.Misuse || x.RecordNative == nil || x.Env.Native == "" {
+	if o.Verdict != verdict.Fail || o.Misuse || x.Native.Record == nil || x.Env.Native == "" {
 		return
 	}
 	n, due := max(minRecorded, x.words.Batches[0]), 0
@@ -50,20 +50,20 @@ func (x *Experiment) recordCalls(o *assertion.Outcome) {
 		x.words.Native.Unknown = x.Env.Native[len(none):]
 		return
 	}
-	if !x.Time.Allows(2*x.slowestSnapshot + 2*time.Duration(n+1)*x.slowestCall) {
+	if !x.Time.Allows(2*x.slowestSnapshot + 2*time.Duration(n+1)*x.op.slowest) {
 		x.words.Native.Unknown = "there was no time for two more batches of calls"
 		return
 	}
 	ctx, cancel := x.Time.Context()
 	defer cancel()
-	before := x.calls
-	answer, err := x.RecordNative(ctx, x.Env.Native, n, due, func() bool {
-		x.call(n)
+	before := x.op.calls
+	answer, err := x.Native.Record(ctx, x.Env.Native, n, due, func() bool {
+		x.call(n, nil)
 		runtime.GC() // finalizers free native memory
 		x.Sleep(assertion.RetryWaits[0])
-		return !x.failed && !x.late
+		return !x.op.ended()
 	})
-	x.calls, x.failed, x.late = before, false, false
+	x.op.calls, x.op.failed, x.op.late = before, false, false
 	if err != nil {
 		x.words.Native.Unknown = err.Error()
 		return
@@ -73,7 +73,7 @@ func (x *Experiment) recordCalls(o *assertion.Outcome) {
 }
 
 func (x *Experiment) nativeGrows() bool {
-	return x.NativeHolders != nil && slices.ContainsFunc(x.finder.Resources(), func(r *finding.Resource) bool { return r.Native != nil })
+	return x.Native.Holders != nil && slices.ContainsFunc(x.finder.Resources(), func(r *finding.Resource) bool { return r.Native != nil })
 }
 
 // noteBlocks records the native blocks that exist, if native blocks have grown with each batch.
@@ -81,11 +81,11 @@ func (x *Experiment) noteBlocks() {
 	if !x.nativeGrows() {
 		return
 	}
-	all, err := x.NativeBlocks()
+	all, err := x.Native.Blocks()
 	if err != nil {
 		return
 	}
-	x.finder.Holders = &finding.NativeHolders{Before: all, Calls: x.calls}
+	x.finder.Holders = &finding.NativeHolders{Before: all, Calls: x.op.calls}
 }
 
 // findHolders finds the holders of the native blocks that are new since noteBlocks, if native
@@ -97,8 +97,8 @@ func (x *Experiment) findHolders() {
 	}
 	ctx, cancel := x.Time.Context()
 	defer cancel()
-	h.UpTo = x.calls
-	h.Found, h.Err = x.NativeHolders(ctx, func(b nativeheap.Block) bool {
+	h.UpTo = x.op.calls
+	h.Found, h.Err = x.Native.Holders(ctx, func(b nativeheap.Block) bool {
 		i := sort.Search(len(h.Before), func(i int) bool { return h.Before[i].Addr >= b.Addr })
 		return i == len(h.Before) || h.Before[i].Addr != b.Addr
 	})

@@ -62,8 +62,8 @@ const (
 // objects or the functions of goroutines, and so cannot leave out those that an option excludes. It
 // does not see the use of memory that calls have mapped.
 func (x *Experiment) provable(batch int) bool {
-	return x.Watchers.Objects != nil && batch >= minProofBatch && !x.WantsFull() &&
-		x.Req.Iterations == 0 && len(x.Req.Scope) == 0 && len(x.Req.Ignores) == 0 && !x.hasMapped()
+	return x.watchers.Objects != nil && batch >= minProofBatch && !x.WantsFull() &&
+		x.Req.Iterations == 0 && len(x.Req.Scope) == 0 && len(x.Req.Ignores) == 0 && !x.mapped.hasChunk()
 }
 
 // proofResult is the result of calls without snapshots.
@@ -87,7 +87,7 @@ func (x *Experiment) prove(calls int) (p proofResult) {
 	}
 	native, knows := x.nativeBefore()
 	var log observe.Logger
-	w, err := x.Watchers.Objects(ctx, log.Log)
+	w, err := x.watchers.Objects(ctx, log.Log)
 	x.Logs = append(x.Logs, log.Lines()...)
 	if err != nil {
 		return p // a snapshot fails for the same reason, or does without
@@ -101,13 +101,11 @@ func (x *Experiment) prove(calls int) (p proofResult) {
 		p.unwatched = lengths.Unwatched()
 	}
 	w.Passed() // watchSlices may have run a collection
-	x.passed = w.Passed
-	mapped, end, before := x.mapped, x.countMapped(), x.calls
-	p.longer, p.full = x.callWatched(lengths, calls)
-	calls = int(x.calls - before)
+	mapped, end, before := x.mapped.bytes, x.mapped.measure(), x.op.calls
+	p.longer, p.full = x.callWatched(lengths, calls, w.Passed)
+	calls = int(x.op.calls - before)
 	end()
-	x.passed = nil
-	if x.failed || x.late || x.mapped-mapped >= int64(series.MinMappedPerCall*calls) {
+	if x.op.ended() || x.mapped.bytes-mapped >= int64(series.MinMappedPerCall*calls) {
 		return p
 	}
 	if !x.settlesQuiet(ctx, w, calls) {

@@ -77,10 +77,10 @@ func fewResources(grown ledger.Amounts, calls int) bool {
 
 // nativeBefore returns the memory of C code before a proof; false if the proof does not cover it.
 func (x *Experiment) nativeBefore() (h *nativeheap.Heap, knows bool) {
-	if x.Native == nil || x.Resources == nil {
+	if x.Native.Take == nil || x.Resources == nil {
 		return nil, false
 	}
-	h, err := x.Native()
+	h, err := x.Native.Take()
 	if err != nil {
 		x.noteNative(err)
 		return nil, false
@@ -96,7 +96,7 @@ func (x *Experiment) provesNative(before *nativeheap.Heap, calls int) bool {
 		if i > 0 {
 			x.awaitEnds(i)
 		}
-		now, err := x.Native()
+		now, err := x.Native.Take()
 		if err != nil {
 			return false
 		}

@@ -37,13 +37,13 @@ const moreWatched = 3
 
 // watchSlices records the lengths of slices; nil if that fails.
 func (x *Experiment) watchSlices() *proof.Slices {
-	if x.Watchers.Slices == nil {
+	if x.watchers.Slices == nil {
 		return nil
 	}
 	ctx, cancel := x.Time.Context()
 	defer cancel()
 	var log observe.Logger
-	of, _ := x.Watchers.Slices(ctx, log.Log) // a snapshot fails for the same reason, and says so
+	of, _ := x.watchers.Slices(ctx, log.Log) // a snapshot fails for the same reason, and says so
 	x.Logs = append(x.Logs, log.Lines()...)
 	return of
 }
@@ -55,9 +55,9 @@ func (x *Experiment) watchSlices() *proof.Slices {
 // which each call sends the same number of elements count like slices. If such a channel has little
 // room, full is a note on that, and longer is false: further calls might fill the channel, and wait
 // for somebody to receive.
-func (x *Experiment) callWatched(of *proof.Slices, calls int) (longer bool, full string) {
-	x.call(calls)
-	if of == nil || x.failed || x.late {
+func (x *Experiment) callWatched(of *proof.Slices, calls int, passed func()) (longer bool, full string) {
+	x.call(calls, passed)
+	if of == nil || x.op.ended() {
 		return true, ""
 	}
 	perCall, room, err := of.Queue(calls)
@@ -69,7 +69,7 @@ func (x *Experiment) callWatched(of *proof.Slices, calls int) (longer bool, full
 	}
 	each, some, err := of.GotLonger(calls)
 	for i := 0; i < moreWatched && some && !each && err == nil; i++ {
-		if x.call(calls); x.failed || x.late {
+		if x.call(calls, passed); x.op.ended() {
 			return true, ""
 		}
 		some, err = of.WentOn()
@@ -105,7 +105,7 @@ func (x *Experiment) fill(i, batch int) (calls int) {
 		}
 		calls, bytes = max(calls, s.Fill()), max(bytes, s.Bytes)
 	}
-	took := time.Duration(calls) * x.usualCall()
+	took := time.Duration(calls) * x.op.usual()
 	if took <= 0 || took > fillTime<<i || bytes > fillBytes<<i || !x.Time.Allows(fillAgain>>i*took) {
 		return 0
 	}
@@ -120,7 +120,7 @@ func (x *Experiment) fill(i, batch int) (calls int) {
 // slice, or no time.
 func (x *Experiment) beginsFull(batch int) int {
 	n := x.fill(0, batch)
-	if n == 0 || !x.hasTimeFor(max(n, int(x.calls))) {
+	if n == 0 || !x.hasTimeFor(max(n, int(x.op.calls))) {
 		return 0
 	}
 	found, _ := x.slicesInUse()

@@ -17,8 +17,9 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// snapshot takes a snapshot, and another one if it does not agree with the collector.
-func (x *Experiment) snapshot() error {
+// snapshot takes a snapshot, and another one if it does not agree with the collector. It finds the
+// other holders of places, and if native is set and artifacts are kept, those of native blocks.
+func (x *Experiment) snapshot(places []observe.Place, native bool) error {
 	scopes := check.ScopeCheck{Req: x.Req, Goroutines: true}
 	keeps := x.Env.KeepsFiles()
 	last := *x.Req
@@ -27,7 +28,7 @@ func (x *Experiment) snapshot() error {
 	}
 	order := request.OrderOf(&last, tree.Scope{Packages: x.Req.Scope})
 	order.PackagesFirst, order.TestsLast = false, false
-	all := scopes.Needs().And(observe.Needs{Order: order, Heap: true, Profile: keeps, AlsoHeldBy: x.alsoHeldBy, Native: keeps && x.native})
+	all := scopes.Needs().And(observe.Needs{Order: order, Heap: true, Profile: keeps, AlsoHeldBy: places, Native: keeps && native})
 	for try := 0; ; try++ {
 		start := x.Now()
 		obs, err := x.ObserveInTime(all)
@@ -35,6 +36,7 @@ func (x *Experiment) snapshot() error {
 			err = x.evaluate(obs, scopes, try == len(assertion.RetryWaits))
 		}
 		x.slowestSnapshot = max(x.slowestSnapshot, x.Now().Sub(start))
+		x.op.after = x.slowestSnapshot + x.slowestSnapshot/2
 		if err == nil || !assertion.IsAudit(err) || try == len(assertion.RetryWaits) {
 			return err
 		}
@@ -57,7 +59,7 @@ func (x *Experiment) evaluate(obs *observe.Observation, scopes check.Check, last
 	obs.Logs = x.Logs
 	s := tree.Scope{Packages: x.Req.Scope}
 	e := check.Evaluate(obs, x.Req, s, []check.Check{scopes})
-	m := &history.Snapshot{Calls: x.calls, Mapped: x.mapped, Eval: e, Forest: tree.NameHeldOps(e.Forest.WithFired()), Doubt: doubt}
+	m := &history.Snapshot{Calls: x.op.calls, Mapped: x.mapped.bytes, Eval: e, Forest: tree.NameHeldOps(e.Forest.WithFired()), Doubt: doubt}
 	if b := tree.Missed(obs.Report.Totals); b != nil && len(s.Packages) == 0 {
 		m.Forest = append(m.Forest, b)
 	}
@@ -73,7 +75,7 @@ func (x *Experiment) evaluate(obs *observe.Observation, scopes check.Check, last
 
 // goroutinesIn counts the goroutines that a scope includes and no Ignore names.
 func (x *Experiment) goroutinesIn(s tree.Scope) map[pile.Origin]pile.Goroutines {
-	all := x.Count(x.Env.IsProgram)
+	all := x.count(x.Env.IsProgram)
 	for origin := range all {
 		if !includesGoroutine(&s, origin) || x.ignoresGoroutine(origin) {
 			delete(all, origin)
@@ -117,10 +119,10 @@ func (x *Experiment) takeLedger() *ledger.Ledger {
 // takeNative adds C code's memory to a ledger, and returns it. It returns nil if that memory is
 // unknown, and logs why; in a program without a C library it logs nothing.
 func (x *Experiment) takeNative(l *ledger.Ledger) *nativeheap.Heap {
-	if x.Native == nil || l == nil {
+	if x.Native.Take == nil || l == nil {
 		return nil
 	}
-	h, err := x.Native()
+	h, err := x.Native.Take()
 	if err != nil {
 		x.noteNative(err)
 		return nil

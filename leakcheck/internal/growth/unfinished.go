@@ -24,12 +24,12 @@ type stock struct {
 	goroutines int
 }
 
-func (x *Experiment) takeStock() stock {
+func takeStock(resources bool) stock {
 	// The first timer of a process has the runtime open two descriptors (go1.26 runtime/time.go and
 	// runtime/netpoll.go, netpollGenericInit).
 	realtime.Sleep(time.Nanosecond)
 	s := stock{goroutines: runtime.NumGoroutine()}
-	if x.Resources != nil { // both fail where there is no /proc
+	if resources { // both fail where there is no /proc
 		s.open, _ = ledger.ListDescriptors()
 		s.tasks, _ = ledger.CountTasks()
 	}
@@ -72,11 +72,11 @@ func (s *stock) left() string {
 // logUnfinished logs that op has failed the test, or has not returned, and what it left behind. It
 // logs nothing if op did neither, or skipped the test.
 func (x *Experiment) logUnfinished() {
-	if !x.inOp && !x.failed {
+	if !x.op.underWay && !x.op.failed {
 		return
 	}
-	how, call, where := "failed the test in", x.calls, ""
-	if x.inOp {
+	how, call, where := "failed the test in", x.op.calls, ""
+	if x.op.underWay {
 		// the log has a line of this module or the runtime: AssertNoGrowth's caller is not known to
 		// package testing while op's goroutine ends
 		call, where = call+1, " by AssertNoGrowth ("+x.Env.Place(x.At.File, x.At.Line)+")"
@@ -90,7 +90,7 @@ func (x *Experiment) logUnfinished() {
 	} else {
 		x.T.Helper()
 	}
-	left := x.before.left()
+	left := x.limits.before.left()
 	if left != "" {
 		left = "; until then " + left + "; if that met a limit, let op close what it opens and end what it starts"
 	}

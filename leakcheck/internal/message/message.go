@@ -92,8 +92,8 @@ func LimitLines(lines []string) []string {
 
 func boundsFailure(e *check.Evaluation, env *environ.Environment) []string {
 	lines := []string{"leakcheck: more is retained than the test allows"}
-	if broken, all, _ := e.Broken(); all > 1 {
-		lines[0] += fmt.Sprintf(" (%d of %d bounds)", broken, all)
+	if broken, _ := e.Broken(); len(e.Findings) > 1 {
+		lines[0] += fmt.Sprintf(" (%d of %d bounds)", broken, len(e.Findings))
 	}
 	traced := 0
 	var drawn []tree.GrowthKey // last branches of the traces so far

@@ -147,10 +147,9 @@ func (x *experiment) takeBase() error {
 	}
 	x.baseTook = obs.Settle + obs.Scan
 	x.Logs = append(x.Logs, obs.Logs...)
-	kept := obs.Artifacts()
 	x.base = obs.Report
 	x.recorded = record()
-	x.Req.Baseline = &request.Baseline{Forest: tree.GrowForest(obs.Report), Heap: kept.Heap, Report: kept.Report, Live: obs.Report.Totals.LiveBytes}
+	x.Req.Baseline = &request.Baseline{Forest: tree.GrowForest(obs.Report), Artifacts: obs.Artifacts(), Live: obs.Report.Totals.LiveBytes}
 	return nil
 }
 
@@ -259,6 +258,6 @@ func (x *experiment) record(bytes int64, v verdict.Verdict) []verdict.Bound {
 
 func (x *experiment) unknown(err error) *assertion.Outcome {
 	o := x.Unknown(err)
-	o.Message = assertion.UnknownMessage(err, o.Failed, "how much op adds to the live heap")
+	o.Message = assertion.UnknownMessage(err, o.Failed(), "how much op adds to the live heap")
 	return o
 }

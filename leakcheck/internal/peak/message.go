@@ -17,14 +17,12 @@ import (
 // failure is the outcome where a peak was found.
 func (x *experiment) failure() *assertion.Outcome {
 	p := x.found
-	o := &assertion.Outcome{Verdict: verdict.Fail, Failed: true, Eval: p.eval, Snapshots: 1, Notes: x.Logs, Bounds: x.record(p.bytes(), verdict.Fail)}
+	o := &assertion.Outcome{Verdict: verdict.Fail, Eval: p.eval, Base: x.Req.Baseline, Notes: x.Logs, Bounds: x.record(p.bytes(), verdict.Fail)}
 	if p.held {
 		if t := p.trace(); t != nil {
 			o.Bounds[0].HeldBy, o.Bounds[0].Chain = heldBy(t.Branches[0], x.Env), message.Chain(t)
 		}
 	}
-	o.Before = x.base.Totals.LiveBytes
-	o.Base.Heap, o.Base.Report = x.Req.Baseline.Heap, x.Req.Baseline.Report
 	if p.eval == nil { // without a snapshot, body is all there is to say
 		o.Message = strings.Join(x.body(), "\n")
 		return o

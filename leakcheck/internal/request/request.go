@@ -11,7 +11,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
-	"github.com/leakgate/leakgate/refscan"
 )
 
 // A Request has the options of one assertion. Options that make no sense leave a sentence in
@@ -64,12 +63,11 @@ func (r *Request) NeedsHeap() bool { return len(r.Bounds) > 0 || !r.Bounded() }
 
 // A Baseline has the retained memory of one moment.
 type Baseline struct {
+	observe.Artifacts
 	Forest     tree.Forest
-	Snapshot   observe.Frozen  // nil: it was not kept
-	Heap       string          // the heap profile of that moment, "" if no artifacts are kept
-	Report     *refscan.Report // the heap at that moment as a report, nil if no artifacts are kept
-	Live       int64           // bytes
-	Unknown    error           // why the baseline could not be taken
+	Snapshot   observe.Frozen // nil: it was not kept
+	Live       int64          // bytes
+	Unknown    error          // why the baseline could not be taken
 	Goroutines goroutine.Census
 	Resources  *ledger.Ledger
 	Native     *nativeheap.Heap // blocks that C code had from malloc; nil: NativeErr says why they are not known

@@ -16,7 +16,7 @@ type Snapshot struct {
 	Goroutines map[pile.Origin]pile.Goroutines
 	Ledger     *ledger.Ledger   // nil: not available
 	Native     *nativeheap.Heap // C code's memory, which Ledger includes; nil: unknown
-	Mapped     int64            // bytes, see countMapped
+	Mapped     int64            // anonymous memory that calls have mapped, in bytes
 	Doubt      error            // why the snapshot is not good enough for a pass, if it is not
 	// Settled: the snapshot was taken once more after a wait for things that had yet to end. They
 	// ended in that wait, so a fall to this snapshot hides nothing.

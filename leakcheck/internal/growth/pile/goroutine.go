@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/realtime"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 )
@@ -29,8 +30,7 @@ func (o *Origin) Start() string {
 	return o.Entry
 }
 
-// A Call is a function on a stack, and the file:line that it is at.
-type Call struct{ Function, At string }
+type Call = realtime.Call
 
 // Goroutines are the goroutines of one origin.
 type Goroutines struct {

@@ -67,7 +67,7 @@ func findings(g *finding.Growth) []check.Finding {
 			shown += ": " + l.Heads[0].Path
 		}
 		f := check.Finding{
-			Shown: shown, Broken: true, Culprits: l.Heads, Below: true, Weight: tree.BytesOf,
+			Shown: shown, Broken: true, Heap: check.Heap{Culprits: l.Heads, Below: true, Weight: tree.BytesOf},
 			Record: verdict.Bound{Selector: shown, Objects: l.Total.Objects, Bytes: l.Total.Bytes},
 		}
 		if l.Measure == history.InBytes || l.Measure == history.InUse {

@@ -26,14 +26,20 @@ import (
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
-// A baseRun is another revision, and the run of its own tests.
-type baseRun struct {
-	revision *revision.Revision
-	run      *outcome.Run // without packages if nothing there uses leakcheck
+// A base is another revision, whose own tests this command runs.
+type base struct {
+	*revision.Revision
+	c     *cli.Context
+	o     *Options
+	found []gotest.Package // of this working tree
+	goEnv gotest.GoEnv
 }
 
-// A rerun runs this command, for the tests of the other revision.
-type rerun func(c *cli.Context, args []string) int
+// A baseRun is the run of a base.
+type baseRun struct {
+	*revision.Revision
+	run *outcome.Run // without packages if nothing there uses leakcheck
+}
 
 // errBase is why a revision that exists could not be measured: then there is no verdict.
 type errBase struct{ err error }
@@ -45,84 +51,80 @@ func (e *errBase) Unwrap() error { return e.err }
 // measureBase runs the tests of packages at the revision that o names, or finds the results of an
 // earlier measurement. It writes the golden files that they would have at that revision to the
 // directory goldens. say tells the user what goes on.
-func measureBase(c *cli.Context, o *Options, found []gotest.Package, goEnv gotest.GoEnv, goldens string, say func(string), run rerun) (*baseRun, error) {
+func measureBase(c *cli.Context, o *Options, found []gotest.Package, goEnv gotest.GoEnv, goldens string, say func(string)) (*baseRun, error) {
 	r, err := revision.Find(o.dir, o.base)
 	if err != nil {
 		return nil, fmt.Errorf("-base: %w", err) // a wrong command line
 	}
-	b, err := measureAt(c, o, r, found, goEnv, goldens, say, run)
+	run, err := (&base{r, c, o, found, goEnv}).measure(goldens, say)
 	if err != nil {
 		return nil, &errBase{fmt.Errorf("-base %s: %w", r, err)}
 	}
-	return b, nil
+	return &baseRun{r, run}, nil
 }
 
-func measureAt(c *cli.Context, o *Options, r *revision.Revision, found []gotest.Package, goEnv gotest.GoEnv, goldens string, say func(string), run rerun) (*baseRun, error) {
-	store, err := revision.OpenStore(r)
+func (b *base) measure(goldens string, say func(string)) (*outcome.Run, error) {
+	store, err := revision.OpenStore(b.Revision)
 	if err != nil {
 		return nil, err
 	}
 	defer store.Close()
-	seeds, err := goldenSeeds(found)
+	seeds, err := goldenSeeds(b.found)
 	if err != nil {
 		return nil, err
 	}
-	keys := append(o.baseKeys(r, goEnv, c.Env), seeds.keys()...)
-	for _, p := range found {
-		keys = append(keys, p.ImportPath)
-	}
-	entry, err := store.Entry(keys...)
+	entry, err := store.Entry(append(b.keys(), seeds.keys()...)...)
 	if err != nil {
 		return nil, err
 	}
 	if entry.Found {
-		say(fmt.Sprintf("base %s was measured before", r))
+		say(fmt.Sprintf("base %s was measured before", b))
 	} else {
-		say(fmt.Sprintf("measuring the base %s", r))
-		if err := measureInto(c, o, r, found, seeds, store.Tree(), entry.Dir, run); err != nil {
+		say(fmt.Sprintf("measuring the base %s", b))
+		if err := b.measureInto(entry.Dir, seeds, store.Tree()); err != nil {
 			return nil, err
 		}
 	}
-	b := &baseRun{revision: r}
-	if b.run, err = outcome.Read(filepath.Join(entry.Dir, "artifacts")); err != nil {
+	run, err := outcome.Read(filepath.Join(entry.Dir, "artifacts"))
+	if err != nil {
 		return nil, err
 	}
-	if !entry.Found && b.whole() {
+	if !entry.Found && isWhole(run) {
 		if err := entry.Keep(); err != nil {
 			return nil, err
 		}
 	}
 	// The run writes golden files for assertions that the base does not have, so it gets a copy.
-	return b, os.CopyFS(goldens, os.DirFS(filepath.Join(entry.Dir, "base")))
+	return run, os.CopyFS(goldens, os.DirFS(filepath.Join(entry.Dir, "base")))
 }
 
-// whole reports whether all tests of the base ran to their end and could tell. A measurement that
+// isWhole reports whether all tests of a base ran to their end and could tell. A measurement that
 // is not whole may be so the next time.
-func (b *baseRun) whole() bool {
-	crashed := slices.ContainsFunc(b.run.Packages, func(p *outcome.Package) bool { return p.Crashed })
-	return !crashed && b.run.Totals.Unknown == 0 && len(b.run.Problems) == 0
+func isWhole(run *outcome.Run) bool {
+	crashed := slices.ContainsFunc(run.Packages, func(p *outcome.Package) bool { return p.Crashed })
+	return !crashed && run.Totals.Unknown == 0 && len(run.Problems) == 0
 }
 
 // measureInto checks the revision out at tree and runs its tests. The results go to dir: the golden
 // files to dir/base, a name that messages show, and the artifacts of the run to dir/artifacts.
-func measureInto(c *cli.Context, o *Options, r *revision.Revision, found []gotest.Package, s seeds, tree, dir string, run rerun) error {
+func (b *base) measureInto(dir string, s seeds, tree string) error {
 	goldens, reports := filepath.Join(dir, "base"), filepath.Join(dir, "artifacts")
 	if err := s.write(goldens); err != nil {
 		return err
 	}
-	w, err := r.Checkout(tree)
+	w, err := b.Checkout(tree)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = w.Close() }()
-	packages, err := o.packagesAt(w.Dir, found, c.Env)
+	packages, err := b.packagesAt(w.Dir)
 	if err != nil {
 		return err
 	}
 	if len(packages) == 0 {
 		return nothingAt(reports)
 	}
-	return runAt(c, o, w.Dir, reports, goldens, packages, run)
+	return b.runAt(w.Dir, reports, goldens, packages)
 }
 
 // nothingAt writes the report of a revision without tests that use leakcheck.
@@ -136,18 +138,22 @@ func nothingAt(reports string) error {
 	return dir.WriteReport(func(w io.Writer) error { return present.JSON{}.Present(w, empty) })
 }
 
-// baseKeys returns what a measurement depends on, besides packages and golden files.
-func (o *Options) baseKeys(r *revision.Revision, goEnv gotest.GoEnv, env []string) []string {
+// keys returns what a measurement depends on, besides golden files.
+func (b *base) keys() []string {
 	self := cli.Version()
 	if path, err := os.Executable(); err == nil {
 		if info, err := os.Stat(path); err == nil { // builds of a checkout may share a version
 			self += fmt.Sprintf(" %d %d", info.Size(), info.ModTime().UnixNano())
 		}
 	}
-	return append([]string{
-		self, r.Commit, o.dir, goEnv.GOVERSION, goEnv.GOFLAGS, runtime.GOOS, runtime.GOARCH,
-		cli.Lookup(env, "CGO_ENABLED"), cli.Lookup(env, "GOEXPERIMENT"), cli.Lookup(env, "GOMAXPROCS"),
-	}, o.baseArgs()...)
+	keys := append([]string{
+		self, b.Commit, b.o.dir, b.goEnv.GOVERSION, b.goEnv.GOFLAGS, runtime.GOOS, runtime.GOARCH,
+		cli.Lookup(b.c.Env, "CGO_ENABLED"), cli.Lookup(b.c.Env, "GOEXPERIMENT"), cli.Lookup(b.c.Env, "GOMAXPROCS"),
+	}, b.o.baseArgs()...)
+	for _, p := range b.found {
+		keys = append(keys, p.ImportPath)
+	}
+	return keys
 }
 
 // baseArgs returns the flags of this run that its base is run with, and the arguments after --.
@@ -180,10 +186,10 @@ func (o *Options) baseArgs() []string {
 	return append(args, o.passthrough.Args...)
 }
 
-// packagesAt returns the packages among found that also have tests with leakcheck in dir.
-func (o *Options) packagesAt(dir string, found []gotest.Package, env []string) ([]string, error) {
+// packagesAt returns the packages that also have tests with leakcheck in dir.
+func (b *base) packagesAt(dir string) ([]string, error) {
 	var patterns []string
-	for _, p := range o.patterns {
+	for _, p := range b.o.patterns {
 		switch {
 		case filepath.IsAbs(p):
 			return nil, fmt.Errorf("%s is a place in this working tree only: give packages relative to the current directory", p)
@@ -198,15 +204,15 @@ func (o *Options) packagesAt(dir string, found []gotest.Package, env []string) (
 	if _, err := os.Stat(dir); err != nil || len(patterns) == 0 {
 		return nil, nil
 	}
-	inv := o.invocation(gotest.GoEnv{})
-	there, _, err := gotest.Packages(gotest.Query{Dir: dir, Env: env, BuildFlags: inv.BuildFlags()}, patterns)
+	inv := b.o.invocation(gotest.GoEnv{})
+	there, _, err := gotest.Packages(gotest.Query{Dir: dir, Env: b.c.Env, BuildFlags: inv.BuildFlags()}, patterns)
 	if err != nil {
 		return nil, fmt.Errorf("its packages do not load:\n%w", err)
 	}
 	var paths []string
 	for _, p := range there {
-		here := slices.ContainsFunc(found, func(f gotest.Package) bool { return f.ImportPath == p.ImportPath })
-		if here && (p.Leakcheck || o.all || o.auto.on) {
+		here := slices.ContainsFunc(b.found, func(f gotest.Package) bool { return f.ImportPath == p.ImportPath })
+		if here && (p.Leakcheck || b.o.all || b.o.auto.on) {
 			paths = append(paths, p.ImportPath)
 		}
 	}
@@ -214,12 +220,12 @@ func (o *Options) packagesAt(dir string, found []gotest.Package, env []string) (
 }
 
 // runAt runs leakgate in dir. It leaves its report in reports, and golden files in goldens.
-func runAt(c *cli.Context, o *Options, dir, reports, goldens string, packages []string, run rerun) error {
+func (b *base) runAt(dir, reports, goldens string, packages []string) error {
 	args := append([]string{"-C", dir, "-o", reports, "-github", "off", "-artifacts", "none"}, packages...)
-	args = append(args, o.baseArgs()...)
+	args = append(args, b.o.baseArgs()...)
 	var output bytes.Buffer
-	env := append(slices.Clone(c.Env), envvar.Goldens.Set(goldens))
-	run(&cli.Context{Stdout: &output, Stderr: &output, Env: env, Help: c.Help}, args)
+	env := append(slices.Clone(b.c.Env), envvar.Goldens.Set(goldens))
+	Run(&cli.Context{Stdout: &output, Stderr: &output, Env: env, Help: b.c.Help}, args)
 	report, err := outcome.Read(reports)
 	switch {
 	case err != nil:
@@ -234,7 +240,7 @@ func runAt(c *cli.Context, o *Options, dir, reports, goldens string, packages []
 
 // judge compares a run with the base. With auto it compares what grows, whichever test feeds it.
 func (b *baseRun) judge(run *outcome.Run, auto bool) {
-	run.Base = &outcome.Base{Name: b.revision.Name, Commit: b.revision.Commit}
+	run.Base = &outcome.Base{Name: b.Name, Commit: b.Commit}
 	var unmatched int
 	if auto {
 		compare.AgainstRoots(run, b.run)
@@ -263,10 +269,10 @@ func (b *baseRun) judge(run *outcome.Run, auto bool) {
 		}
 	}
 	if n := run.Totals.Known; n > 0 {
-		run.Notes = append(run.Notes, present.Plural(n, "assertion")+" that failed here failed in "+b.revision.String()+" too, with as much: known")
+		run.Notes = append(run.Notes, present.Plural(n, "assertion")+" that failed here failed in "+b.String()+" too, with as much: known")
 	}
 	if unmatched > 0 {
-		run.Notes = append(run.Notes, present.Plural(unmatched, "assertion")+" not in "+b.revision.String()+": nothing to compare with")
+		run.Notes = append(run.Notes, present.Plural(unmatched, "assertion")+" not in "+b.String()+": nothing to compare with")
 	}
 }
 
@@ -283,7 +289,7 @@ func (b *baseRun) addUnmeasured(run *outcome.Run, sites []compare.Site, why stri
 		names = append(names, s.Package+"."+s.String())
 	}
 	run.AddProblem(fmt.Sprintf("nothing to compare %s with: in %s, %s; correct that revision, or give another with -base",
-		textfmt.EnumerateFirst(names, maxUnmeasured), b.revision, why))
+		textfmt.EnumerateFirst(names, maxUnmeasured), b, why))
 }
 
 // Seeds are the golden files of this working tree, from which those of the base are made: a limit

@@ -98,7 +98,7 @@ func newSession(c *cli.Context, o *Options) (*session, error) {
 	if o.base != "" {
 		beat.At("measuring the base " + o.base)
 		say := func(text string) { fmt.Fprintln(d.Screen, text) }
-		if against, err = measureBase(c, o, found, goEnv, dir.Base(), say, Run); err != nil {
+		if against, err = measureBase(c, o, found, goEnv, dir.Base(), say); err != nil {
 			if isolated != nil {
 				isolated.Close()
 			}

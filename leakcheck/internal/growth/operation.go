@@ -1,0 +1,59 @@
+package growth
+
+import (
+	"time"
+
+	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+)
+
+// An operation is what the experiment calls, with what the calls so far have shown.
+type operation struct {
+	run   func()
+	fails func() bool // whether op has failed the test by now
+	time  environ.Budget
+	after time.Duration // what has to be left when a call returns
+
+	calls    int64
+	underWay bool          // op has been called and has not returned
+	failed   bool          // op failed the test in its last call and is not called again
+	late     bool          // there is no time for another call and a snapshot after it
+	slowest  time.Duration // of a call
+	spent    time.Duration // in all calls, and in waits for what they have left to other goroutines
+}
+
+// call calls op n times, and passed after each call, if that is not nil. It reports whether it did:
+// not if op has failed the test before, or time is up.
+func (o *operation) call(n int, passed func()) bool {
+	for range n {
+		if o.ended() {
+			return false
+		}
+		if o.late = !o.time.Allows(o.slowest + o.after); o.late {
+			return false
+		}
+		start := o.time.Now()
+		o.underWay = true
+		o.run()
+		o.underWay = false
+		took := o.time.Now().Sub(start)
+		o.slowest, o.spent = max(o.slowest, took), o.spent+took
+		o.calls++
+		if passed != nil {
+			passed()
+		}
+		o.failed = o.fails()
+	}
+	return true
+}
+
+// ended reports whether op is not called again.
+func (o *operation) ended() bool { return o.failed || o.late }
+
+// usual is how long a call takes on average, without the slowest one, which the system may have
+// delayed, or which did what only a first call does.
+func (o *operation) usual() time.Duration {
+	if o.calls < 2 {
+		return o.slowest
+	}
+	return (o.spent - o.slowest) / time.Duration(o.calls-1)
+}
