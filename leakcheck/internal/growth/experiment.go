@@ -39,7 +39,9 @@ type Experiment struct {
 	finder *finding.Finder
 	words  *wording.Wording
 
-	alsoHeldBy []observe.Place // places whose other holders the next snapshot finds
+	began      time.Time           // before the first call, by the clock that op sees
+	alsoHeldBy []observe.Place     // places whose other holders the next snapshot finds
+	times      *observe.TimesQuery // that the next snapshot answers
 	// by stack, from before the batch that is recorded; nil unless makers of resources are wanted
 	allocated map[[32]uintptr]int64
 	native    bool // the next snapshot finds native holders, if artifacts are kept

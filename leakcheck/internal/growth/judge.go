@@ -1,6 +1,8 @@
 package growth
 
 import (
+	"time"
+
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
@@ -34,6 +36,7 @@ func (x *Experiment) Judge() *assertion.Outcome {
 // enough of them have run.
 func (x *Experiment) judge() *assertion.Outcome {
 	x.fails = x.FailsFromNow()
+	x.began = time.Now()
 	x.past = &history.History{Env: x.Env}
 	x.longerBefore = make(map[string]bool)
 	x.finder = &finding.Finder{History: x.past, Req: x.Req}
@@ -160,11 +163,14 @@ func (x *Experiment) stopped() *assertion.Outcome {
 // one, and returns the outcome; nil if op failed the test.
 func (x *Experiment) settle() *assertion.Outcome {
 	x.Pause(assertion.RetryWaits[1], assertion.MoreTimers(x.past.Last().Eval.Report, x.past.First().Eval.Report), x.slowestSnapshot+x.slowestSnapshot/2)
-	x.alsoHeldBy = wording.Places(x.finder.Growth())
+	grown := x.finder.Growth()
+	x.alsoHeldBy = wording.Places(grown)
+	x.times = wording.TimesOf(grown, x.began)
+	x.words.Times = x.times
 	x.past.Snapshots = x.past.Snapshots[:len(x.past.Snapshots)-1]
 	x.native = nativeheap.Supported && x.Time.Allows(4*x.slowestSnapshot)
 	err := x.snapshot()
-	x.alsoHeldBy, x.native = nil, false // artifacts have no holders of later snapshots
+	x.alsoHeldBy, x.times, x.native = nil, nil, false // artifacts have no holders of later snapshots
 	if err != nil {
 		return x.inconclusive(err)
 	}

@@ -27,7 +27,7 @@ func (x *Experiment) snapshot() error {
 	}
 	order := request.OrderOf(&last, tree.Scope{Packages: x.Req.Scope})
 	order.PackagesFirst, order.TestsLast = false, false
-	all := scopes.Needs().And(observe.Needs{Order: order, Heap: true, Profile: keeps, AlsoHeldBy: x.alsoHeldBy, Native: keeps && x.native})
+	all := scopes.Needs().And(observe.Needs{Order: order, Heap: true, Profile: keeps, AlsoHeldBy: x.alsoHeldBy, Times: x.times, Native: keeps && x.native})
 	for try := 0; ; try++ {
 		start := x.Now()
 		obs, err := x.ObserveInTime(all)

@@ -63,7 +63,8 @@ func (w *Wording) explainLeak(l *finding.Leak) []string {
 	if l.IsResource() {
 		return w.explainResources(l)
 	}
-	lines := w.usualCause(l)
+	cause := w.usualCause(l)
+	lines := cause
 	if l.Goroutines != nil {
 		lines = append(lines, l.Piled.Show(piled(l)))
 		lines = append(append(lines, resourcesOfPile(l)...), w.callsBehind(l)...)
@@ -87,6 +88,9 @@ func (w *Wording) explainLeak(l *finding.Leak) []string {
 		}
 	}
 	lines = append(lines, w.growthHeldBy(head, l)...)
+	if cause == nil {
+		lines = append(lines, w.window(l)...)
+	}
 	if head.IsMissed() {
 		lines = append(lines, missedTypes(w.Last().Eval.Report)...)
 	}
