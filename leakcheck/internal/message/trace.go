@@ -227,7 +227,7 @@ func holdsMapTables(root *tree.Branch) bool {
 func heldByFrame(root *tree.Branch, where string, env *environ.Environment) []string {
 	info := root.Root
 	variable := nameInFrame(root.Name, symbol.Unescape(info.Func))
-	if strings.HasSuffix(root.Name, ".$tmp") {
+	if isTemporary(root) {
 		function, isFunction := strings.CutPrefix(root.Typ, "func ")
 		switch {
 		case isFunction:
@@ -237,7 +237,7 @@ func heldByFrame(root *tree.Branch, where string, env *environ.Environment) []st
 		case holdsChannels(root):
 			variable = "a channel that " + symbol.Unescape(info.Func) + " waits for (no variable has it any more)"
 		default:
-			variable += " (what a deferred or captured function refers to has no name there)"
+			where += ", such as what a deferred call or a closure refers to"
 		}
 	}
 	switch {
@@ -299,8 +299,8 @@ func nameInFrame(root, function string) string {
 // source.
 func stackName(variable string) string {
 	switch variable {
-	case "$tmp":
-		return "an unnamed stack slot"
+	case "$temporary":
+		return "a temporary value"
 	case "$defer":
 		return "a deferred call"
 	}

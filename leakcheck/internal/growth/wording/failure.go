@@ -87,6 +87,11 @@ func (w *Wording) explainLeak(l *finding.Leak) []string {
 			lines = append(lines, queueText)
 		}
 	}
+	if root := head.Line()[0]; root.Root.Kind == refscan.RootFrame && l.Goroutines == nil || tree.IsHeldOp(root) {
+		if field := message.FieldOf(head, w.Env); field != "" {
+			lines = append(lines, "grows in the "+field)
+		}
+	}
 	lines = append(lines, w.growthHeldBy(head, l)...)
 	if cause == nil {
 		lines = append(lines, w.window(l)...)
