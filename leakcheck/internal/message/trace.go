@@ -229,16 +229,18 @@ func heldByFrame(root *tree.Branch, where string, env *environ.Environment) []st
 	variable := nameInFrame(root.Name, symbol.Unescape(info.Func))
 	if isTemporary(root) {
 		function, isFunction := strings.CutPrefix(root.Typ, "func ")
+		in := symbol.Unescape(info.Func) + where
 		switch {
 		case isFunction:
-			variable = "the function " + textfmt.Abridge(function, MaxNameShown) + ", which " + symbol.Unescape(info.Func) + " has deferred or passes on"
+			variable = "the function " + textfmt.Abridge(function, MaxNameShown) + ", which " + in + " has deferred or passes on"
 		case holdsMapTables(root):
-			variable = "a map of " + symbol.Unescape(info.Func) + " (one that never leaves its function has no name on the stack)"
+			variable = "a map of " + in + " (one that never leaves its function has no name on the stack)"
 		case holdsChannels(root):
-			variable = "a channel that " + symbol.Unescape(info.Func) + " waits for (no variable has it any more)"
+			variable = "a channel that " + in + " waits for (no variable has it any more)"
 		default:
-			where += ", such as what a deferred call or a closure refers to"
+			variable = "a temporary value of " + in + ", such as what a deferred call or a closure refers to"
 		}
+		where = ""
 	}
 	switch {
 	case tree.IsTestFrame(info) && IsContextVariable(root):
@@ -299,8 +301,6 @@ func nameInFrame(root, function string) string {
 // source.
 func stackName(variable string) string {
 	switch variable {
-	case "$temporary":
-		return "a temporary value"
 	case "$defer":
 		return "a deferred call"
 	}

@@ -74,8 +74,7 @@ func (f *Finder) ignoresResource(r *Resource) bool {
 
 func isMapper(root *tree.Branch) bool { return slices.Contains(message.Mappers[:], root.Name) }
 
-// foldMapper moves the growth of the record of all mappings behind the leak that the mappings belong
-// to.
+// foldMapper moves the growth of the record of all mappings behind the leak that they belong to.
 func foldMapper(leaks []*Leak) []*Leak {
 	var owner *Leak
 	for _, l := range leaks {
