@@ -176,6 +176,7 @@ func (x *Experiment) settle() *assertion.Outcome {
 	}
 	x.past.Last().Settled = true
 	x.findHolders()
+	x.findCallerOfC()
 	o, _ := x.conclude()
 	if o = x.confirm(o); o != nil {
 		x.recordCalls(o)
