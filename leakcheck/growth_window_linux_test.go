@@ -3,6 +3,7 @@ package leakcheck_test
 import (
 	"container/list"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -138,6 +139,9 @@ func TestGrowthOfWindows(t *testing.T) {
 		{"entries of long ago", "", func(call int) { d.old = append(d.old, &stamped{at: time.Unix(int64(call), 0)}) }},
 		{"entries with numbers", "", func(call int) { d.byID[int64(call)<<20] = &stamped{value: 1} }},
 	} {
+		if os.Getenv("LEAKGATE_FREEZE") == "inplace" && (test.where == "millis" || test.where == "small") {
+			continue // a copy in place has no large arrays without pointers
+		}
 		calls := 0
 		d.numbers = nil
 		ft := &recordingT{name: "TestWindow"}
