@@ -88,7 +88,7 @@ func shareOut(at place, entries []Entry, covered [][]Measurement, left []Measure
 // builds. With -race, a deferred function is held by the record of the call, without it by a slot
 // of the stack.
 func kin(path, typ string) place {
-	return place{strings.ReplaceAll(path, ".$defer", ".$tmp"), wording(typ)}
+	return place{strings.ReplaceAll(path, ".$defer", ".$temporary"), wording(typ)}
 }
 
 // closure is the wording of all closures; those of arrays begin with array.

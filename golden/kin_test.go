@@ -16,8 +16,8 @@ func TestTypesInOtherWords(t *testing.T) {
 1 600 app.cases *[3]app.Case
 1 16 app.last *app.Case
 1 16 app.any.** *
-1 16 app.run.$tmp func app.open.func1
-1 64 app.run.$tmp.f *app.File
+1 16 app.run.$temporary func app.open.func1
+1 64 app.run.$temporary.f *app.File
 `)
 	closures := func(first, second int64) []Measurement {
 		return []Measurement{
@@ -44,7 +44,7 @@ func TestTypesInOtherWords(t *testing.T) {
 		{"another element", append(closures(1, 2), Measurement{Path: "app.cases", Type: "[]app.Test", Objects: 1, Bytes: 600}), []DifferenceKind{Unlisted, Gone}},
 		{"no array", append(closures(1, 2), Measurement{Path: "app.cases", Type: "*[n]app.Case", Objects: 1, Bytes: 600}), []DifferenceKind{Unlisted, Gone}},
 	} {
-		for _, by := range []string{"$tmp", "$defer"} {
+		for _, by := range []string{"$temporary", "$defer"} {
 			var got []DifferenceKind
 			for _, d := range f.Compare(slices.Concat(tt.ms, others, deferred(by))) {
 				got = append(got, d.Kind)

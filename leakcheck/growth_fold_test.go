@@ -220,7 +220,7 @@ func TestGrowthOfReceiversOfTime(t *testing.T) {
 	var reports []*refscan.Report
 	var counts []map[pile.Origin]pile.Goroutines
 	for _, n := range []int64{10, 20, 40, 80, 160} {
-		reports = append(reports, report(frame(node("example.com/app.poll.$tmp", "<-chan time.Time", n, 136*n), refscan.RootInfo{
+		reports = append(reports, report(frame(node("example.com/app.poll.$temporary", "<-chan time.Time", n, 136*n), refscan.RootInfo{
 			Func: "example.com/app.poll", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/poll.go:3", Goroutines: n,
 		})))
 		g := stuck("chan receive", "example.com/app.poll")

@@ -73,7 +73,7 @@ func TestUnnamedSlotsInMessages(t *testing.T) {
 		t.Fatal("passed")
 	}
 	message := strings.Join(ft.errors, "\n")
-	if !strings.Contains(message, "held by your test itself: an unnamed stack slot of ") && !strings.Contains(message, "held by your test itself: the variable held of ") ||
+	if !strings.Contains(message, "held by your test itself: a temporary value of ") && !strings.Contains(message, "held by your test itself: the variable held of ") ||
 		strings.Contains(message, "the variable $") {
 		t.Error(message)
 	}

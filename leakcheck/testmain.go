@@ -12,6 +12,8 @@ import (
 //
 //	func TestMain(m *testing.M) { leakcheck.VerifyTestMain(m) }
 //
+// One limit for all that the tests of a package leave is leakcheck.Root("**").MaxBytes(8 << 20).
+//
 // The golden file is about what all tests leave. A run with -run or -skip, or of one of Bazel's
 // shards, neither makes nor changes it, and neither does one with -bench: benchmarks leave more,
 // the longer they run. If more is left after benchmarks than the file allows, the verdict is

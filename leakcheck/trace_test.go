@@ -107,16 +107,16 @@ func TestBeyondTheLength(t *testing.T) {
 	}
 }
 
-// A stack slot without a name is described by its contents.
+// A value without a name is described by its contents.
 func TestUnnamedSlots(t *testing.T) {
 	held := func(typ string, children ...*refscan.Node) string {
-		n := frame(node("example.com/app.TestX.$tmp", typ, 1, 8, children...), refscan.RootInfo{Func: "example.com/app.TestX", Test: true, Caller: true})
+		n := frame(node("example.com/app.TestX.$temporary", typ, 1, 8, children...), refscan.RootInfo{Func: "example.com/app.TestX", Test: true, Caller: true})
 		return message.HeldBy(tree.GrowForest(report(n))[0], &environ.Environment{})[0]
 	}
 	for typ, want := range map[string]string{
 		"func example.com/app.TestX.func1": "held by your test itself: the function example.com/app.TestX.func1, which example.com/app.TestX has deferred or passes on",
 		"chan struct {}":                   "held by your test itself: a channel that example.com/app.TestX waits for (no variable has it any more)",
-		"[]*example.com/app.Session":       "held by your test itself: an unnamed stack slot of example.com/app.TestX (what a deferred or captured function refers to has no name there)",
+		"[]*example.com/app.Session":       "held by your test itself: a temporary value of example.com/app.TestX, such as what a deferred call or a closure refers to",
 	} {
 		if got := held(typ); got != want {
 			t.Errorf("%s: %s", typ, got)

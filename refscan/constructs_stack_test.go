@@ -220,7 +220,7 @@ func TestBlockedGoroutines(t *testing.T) {
 	}()
 	time.Sleep(20 * time.Millisecond)
 	holds(t, map[string]int64{
-		"holdSend.$tmp": 1, "holdSendStruct.$tmp.p": 1, "holdReceive.p": 1, "holdSelect.p": 1, "holdSelectSend.$tmp": 1,
+		"holdSend.$temporary": 1, "holdSendStruct.$temporary.p": 1, "holdReceive.p": 1, "holdSelect.p": 1, "holdSelectSend.$temporary": 1,
 		"holdMutex.p": 1, "holdRWMutex.p": 1, "holdCond.p": 1, "holdWaitGroup.p": 1, "holdSleep.p": 1,
 	})
 }
@@ -264,7 +264,7 @@ func TestChannelsOfBlockedGoroutines(t *testing.T) {
 	}{
 		{"send", sendLast, "runtime.chansend.c[*]"},
 		{"select", func(c chan *cargo) { selectLast(c, nil) }, "runtime.selectgo.cas0.c[*]"},
-		{"select of several", func(c chan *cargo) { selectOf([]chan *cargo{make(chan *cargo), c, nil}, nil) }, "selectOf.$tmp[*]"},
+		{"select of several", func(c chan *cargo) { selectOf([]chan *cargo{make(chan *cargo), c, nil}, nil) }, "selectOf.$temporary[*]"},
 	} {
 		t.Run(c.wait, func(t *testing.T) {
 			var ended sync.WaitGroup

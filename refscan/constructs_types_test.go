@@ -292,7 +292,7 @@ func TestFrameVariables(t *testing.T) {
 		}
 		// The compiler records m nowhere, so that only the frame is known.
 		r := holds(t, map[string]int64{})
-		require.EqualValues(t, 10, untypedBelow(at(t, r, "TestFrameVariables.func4.$tmp")))
+		require.EqualValues(t, 10, untypedBelow(at(t, r, "TestFrameVariables.func4.$temporary")))
 		use(m[1])
 	})
 	t.Run("dead", func(t *testing.T) {

@@ -67,8 +67,8 @@ var layers = []struct {
 	{"leakcheck/internal/ledger", []string{"internal/engine/memory/headroom", "internal/engine/native/nativeheap", "internal/procmaps", "internal/textfmt"}},
 	{"leakcheck/internal/observe", []string{
 		"internal/engine/capture/proof", "internal/engine/capture/snapshot", "internal/engine/graph/attribute", "internal/engine/graph/root",
-		"internal/engine/native/nativeheap", "internal/engine/native/nativeholders", "internal/engine/symbols/inventory", "internal/symbol",
-		"internal/textfmt", "leakcheck/internal/ledger", "leakcheck/internal/naming", "refscan",
+		"internal/engine/heap/heaptype", "internal/engine/heap/timestamp", "internal/engine/native/nativeheap", "internal/engine/native/nativeholders",
+		"internal/engine/symbols/inventory", "internal/symbol", "internal/textfmt", "leakcheck/internal/ledger", "leakcheck/internal/naming", "refscan",
 	}},
 	{"leakcheck/internal/artifact", []string{
 		"golden", "internal/envvar", "internal/verdict", "internal/wholefile", "leakcheck/internal/environ", "leakcheck/internal/observe", "refscan",

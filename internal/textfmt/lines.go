@@ -43,6 +43,10 @@ func IndentText(text string) string {
 }
 
 // Abridge leaves out the middle of a long name.
+//
+// It is not inlined, which would take kilobytes of each test binary.
+//
+//go:noinline
 func Abridge(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s

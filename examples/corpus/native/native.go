@@ -7,7 +7,7 @@ import "example.com/corpus/internal/judge"
 // Group is the cases of the package.
 var Group = judge.Group{Name: "native", Cases: []judge.Case{
 	{Name: "String", Leak: given(text, false), Fixed: given(text, true), Grows: bytes(48), Culprit: `\+1\.00 native block/op \(\+48 B/op\): 1 x 48\n.*\n.*lost`},
-	{Name: "Block", Leak: given(block, false), Fixed: given(block, true), Grows: bytes(1008), Culprit: `\+1\.00 native block/op \(\+1008 B/op\): 1 x 1,008\n.*\n.*lost`},
+	{Name: "Block", Leak: given(block, false), Fixed: given(block, true), Grows: bytes(1008), Culprit: `\+1\.00 native block/op \(\+1008 B/op\): 1 x 1,008\n.*\n.*lost`, Also: "made by example.com/corpus/native.(C code)\n"},
 	{Name: "Bytes", Leak: given(copied, false), Fixed: given(copied, true), Grows: bytes(112), Culprit: `\+1\.00 native block/op \(\+112 B/op\): 1 x 112`},
 	{Name: "Large", Leak: given(large, false), Fixed: given(large, true), Grows: bytes(200_704), Culprit: `\+1\.00 native block/op \(\+196\.0 KiB/op\): 1 x 200,704`},
 	{Name: "Various", Leak: given(various, false), Fixed: given(various, true), Grows: bytes(2000), Culprit: `native blocks?/op`},

@@ -443,6 +443,16 @@ func mapped(fixed bool) judge.Setup {
 	}
 }
 
+// mappedLost maps memory by package syscall, whose record has what nobody else refers to.
+func mappedLost(fixed bool) judge.Setup {
+	return judge.Op(func() {
+		b := must(syscall.Mmap(-1, 0, mapSize, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON))
+		if fixed {
+			_ = syscall.Munmap(b)
+		}
+	})
+}
+
 func text(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "text")
 	if err := os.WriteFile(path, make([]byte, 4096), 0o600); err != nil {

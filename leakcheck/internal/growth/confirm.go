@@ -9,6 +9,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
 // confirm runs further batches if growth need not be a leak, and returns the outcome with them; nil
@@ -26,7 +27,7 @@ func (x *Experiment) confirm(o *assertion.Outcome) *assertion.Outcome {
 		if x.op.failed {
 			return nil
 		}
-		if x.op.late || x.snapshot(nil, false) != nil {
+		if x.op.late || x.snapshot(observe.Needs{}) != nil {
 			x.op.late = false
 			break
 		}

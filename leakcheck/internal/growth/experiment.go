@@ -35,6 +35,7 @@ type Experiment struct {
 	finder *finding.Finder
 	words  *wording.Wording
 
+	began    time.Time       // before the first call, by the clock that op sees
 	longer   int             // by how many calls the warm-up was longer than the first batch
 	lastCall time.Duration   // of the last batch, on average
 	suspects []*finding.Leak // leaks at any snapshot so far; a pass logs them

@@ -1,11 +1,14 @@
 package growth
 
 import (
+	"time"
+
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
 // maxRestarts bounds how often an experiment begins anew: after a fall, or with batches that fill
@@ -31,6 +34,7 @@ func (x *Experiment) Judge() *assertion.Outcome {
 // judge proves that nothing grows, or else runs batches until nothing grows with each of them, or
 // enough of them have run.
 func (x *Experiment) judge() *assertion.Outcome {
+	x.began = time.Now()
 	end := x.mapped.measure()
 	batch := x.warmUp()
 	end()
@@ -53,7 +57,7 @@ func (x *Experiment) judge() *assertion.Outcome {
 	if x.op.late {
 		return x.outOfTime()
 	}
-	if err := x.snapshot(nil, false); err != nil {
+	if err := x.snapshot(observe.Needs{}); err != nil {
 		return x.inconclusive(err)
 	}
 	batch = x.affordable(batch)
@@ -136,7 +140,7 @@ func (x *Experiment) nextBatch(batch int) (stop bool, err error) {
 	if x.op.ended() {
 		return true, nil
 	}
-	if err = x.snapshot(nil, false); err == nil && allocated != nil {
+	if err = x.snapshot(observe.Needs{}); err == nil && allocated != nil {
 		x.findMakers(allocated)
 	}
 	return false, err
@@ -157,13 +161,17 @@ func (x *Experiment) stopped() *assertion.Outcome {
 // one, and returns the outcome; nil if op failed the test.
 func (x *Experiment) settle() *assertion.Outcome {
 	x.Pause(assertion.RetryWaits[1], assertion.MoreTimers(x.past.Last().Eval.Report, x.past.First().Eval.Report), x.op.after)
-	places := wording.Places(x.finder.Growth())
+	grown := x.finder.Growth()
+	x.words.Times = wording.TimesOf(grown, x.began)
 	x.past.Snapshots = x.past.Snapshots[:len(x.past.Snapshots)-1]
-	if err := x.snapshot(places, nativeheap.Supported && x.Time.Allows(4*x.slowestSnapshot)); err != nil {
+	if err := x.snapshot(observe.Needs{
+		AlsoHeldBy: wording.Places(grown), Times: x.words.Times, Native: nativeheap.Supported && x.Env.KeepsFiles() && x.Time.Allows(4*x.slowestSnapshot),
+	}); err != nil {
 		return x.inconclusive(err)
 	}
 	x.past.Last().Settled = true
 	x.findHolders()
+	x.findCallerOfC()
 	o, _ := x.conclude()
 	if o = x.confirm(o); o != nil {
 		x.recordCalls(o)

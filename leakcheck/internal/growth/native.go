@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/artifact"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 )
@@ -86,6 +88,31 @@ func (x *Experiment) noteBlocks() {
 		return
 	}
 	x.finder.Holders = &finding.NativeHolders{Before: all, Calls: x.op.calls}
+}
+
+// findCallerOfC finds who made the growing native blocks, if C code is called by one of the
+// program's packages alone. The standard library's own calls free what they take.
+func (x *Experiment) findCallerOfC() {
+	names := x.past.Last().Eval.Observation.Names
+	if names == nil || !x.nativeGrows() {
+		return
+	}
+	var by []pile.Call
+	names.KnownType(func(name string) bool { // also called for functions, as the types of closures
+		function, called, _ := strings.Cut(strings.TrimPrefix(name, "func "), "._Cfunc_") // cmd/cgo/out.go
+		pkg := symbol.Unescape(function)
+		if c := (pile.Call{Function: pkg + ".(C code)"}); called != "" && x.Env.IsProgram(pkg) && !slices.Contains(by, c) {
+			by = append(by, c)
+		}
+		return false
+	})
+	if len(by) != 1 {
+		return
+	}
+	if x.words.Makers == nil {
+		x.words.Makers = make(map[ledger.Kind][]pile.Call)
+	}
+	x.words.Makers[ledger.Native], x.words.Makers[ledger.NativeBytes] = by, by
 }
 
 // findHolders finds the holders of the native blocks that are new since noteBlocks, if native

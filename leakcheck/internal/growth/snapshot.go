@@ -17,21 +17,20 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// snapshot takes a snapshot, and another one if it does not agree with the collector. It finds the
-// other holders of places, and if native is set and artifacts are kept, those of native blocks.
-func (x *Experiment) snapshot(places []observe.Place, native bool) error {
+// snapshot takes a snapshot, and another one if it does not agree with the collector. more is what
+// it finds out besides what each snapshot of an experiment does.
+func (x *Experiment) snapshot(more observe.Needs) error {
 	scopes := check.ScopeCheck{Req: x.Req, Goroutines: true}
-	keeps := x.Env.KeepsFiles()
 	last := *x.Req
 	for _, pattern := range x.Env.Suppressed {
 		last.Ignore(pattern, "suppressed")
 	}
 	order := request.OrderOf(&last, tree.Scope{Packages: x.Req.Scope})
 	order.PackagesFirst, order.TestsLast = false, false
-	all := scopes.Needs().And(observe.Needs{Order: order, Heap: true, Profile: keeps, AlsoHeldBy: places, Native: keeps && native})
+	needs := scopes.Needs().And(observe.Needs{Order: order, Heap: true, Profile: x.Env.KeepsFiles()}).And(more)
 	for try := 0; ; try++ {
 		start := x.Now()
-		obs, err := x.ObserveInTime(all)
+		obs, err := x.ObserveInTime(needs)
 		if err == nil {
 			err = x.evaluate(obs, scopes, try == len(assertion.RetryWaits))
 		}

@@ -15,6 +15,10 @@ import (
 // entries that stay.
 type registry struct{ root, cause string }
 
+// Mappers are the records of all mappings that were made with Mmap and not unmapped (go1.26
+// syscall/syscall_unix.go, mmapper).
+var Mappers = [...]string{"syscall.mapper", "golang.org/x/sys/unix.mapper"}
+
 // registries lists registries with a call that removes entries, and registries with none (go1.26
 // and go1.27 os/signal/signal.go, runtime/cgo/handle.go, net/http/server.go, expvar/expvar.go,
 // reflect/type.go, runtime/pprof/pprof.go, database/sql/sql.go, log/slog/logger.go,
@@ -27,6 +31,8 @@ var registries = []registry{
 	{"net/http.DefaultServeMux", "http.Handle is called again and again: nothing takes handlers out of a ServeMux"},
 	{"syscall.env", newVariables},
 	{"syscall.envs", newVariables},
+	{Mappers[0], "Munmap is not called for what syscall.Mmap returned"},
+	{Mappers[1], "Munmap is not called for what unix.Mmap returned"},
 	{"expvar.vars", "expvar.Publish is called again and again: nothing takes variables out"},
 	{"database/sql.drivers", "sql.Register is called again and again: nothing takes drivers out"},
 	{"encoding/gob.concreteTypeToName", newGobTypes},

@@ -35,7 +35,7 @@ func PlacesOf(traces []*tree.Trace) []observe.Place {
 }
 
 func placeOf(t *tree.Trace, b *tree.Branch) observe.Place {
-	return observe.Place{Path: b.Path, Typ: b.Typ, Of: t.Of}
+	return observe.Place{Path: b.ReportPath(), Typ: b.Typ, Of: t.Of}
 }
 
 const forExample = "for example "

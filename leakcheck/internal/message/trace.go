@@ -227,18 +227,20 @@ func holdsMapTables(root *tree.Branch) bool {
 func heldByFrame(root *tree.Branch, where string, env *environ.Environment) []string {
 	info := root.Root
 	variable := nameInFrame(root.Name, symbol.Unescape(info.Func))
-	if strings.HasSuffix(root.Name, ".$tmp") {
+	if isTemporary(root) {
 		function, isFunction := strings.CutPrefix(root.Typ, "func ")
+		in := symbol.Unescape(info.Func) + where
 		switch {
 		case isFunction:
-			variable = "the function " + textfmt.Abridge(function, MaxNameShown) + ", which " + symbol.Unescape(info.Func) + " has deferred or passes on"
+			variable = "the function " + textfmt.Abridge(function, MaxNameShown) + ", which " + in + " has deferred or passes on"
 		case holdsMapTables(root):
-			variable = "a map of " + symbol.Unescape(info.Func) + " (one that never leaves its function has no name on the stack)"
+			variable = "a map of " + in + " (one that never leaves its function has no name on the stack)"
 		case holdsChannels(root):
-			variable = "a channel that " + symbol.Unescape(info.Func) + " waits for (no variable has it any more)"
+			variable = "a channel that " + in + " waits for (no variable has it any more)"
 		default:
-			variable += " (what a deferred or captured function refers to has no name there)"
+			variable = "a temporary value of " + in + ", such as what a deferred call or a closure refers to"
 		}
+		where = ""
 	}
 	switch {
 	case tree.IsTestFrame(info) && IsContextVariable(root):
@@ -299,8 +301,6 @@ func nameInFrame(root, function string) string {
 // source.
 func stackName(variable string) string {
 	switch variable {
-	case "$tmp":
-		return "an unnamed stack slot"
 	case "$defer":
 		return "a deferred call"
 	}

@@ -66,6 +66,7 @@ type Frozen interface {
 	Arrange(*refscan.Order)
 	Held(queries ...refscan.Query) ([]*refscan.Held, error)
 	Elsewhere(of refscan.Query, is func(path, typ string) bool) (*refscan.Elsewhere, error)
+	ReadTimes(*TimesQuery) error
 	NativeHolders(is func(nativeheap.Block) bool) (*nativeholders.Result, error)
 	NativeFreed(keys []string, asObjects bool) (nativeholders.Sum, error)
 	Settled() time.Duration
@@ -150,6 +151,8 @@ func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 	var cannot error
 	if n.Native {
 		_, cannot = nativeheap.Take()
+	}
+	if n.Native || n.Times != nil && n.Times.Arrays {
 		opts = append(opts, snapshot.Foreign{})
 	}
 	taken, err := e.Capture(opts...)
@@ -247,6 +250,9 @@ func (o *Observation) read(s Frozen, n Needs) error {
 		if err == nil && held != nil {
 			o.AlsoHeld[p] = held
 		}
+	}
+	if n.Times != nil {
+		_ = s.ReadTimes(n.Times) // an addition to messages
 	}
 	return nil
 }

@@ -205,7 +205,9 @@ func deduct(now, before *int64) {
 	*before -= n
 }
 
-// Line returns the branches from the root down to b.
+// Line returns the branches from the root down to b. Like GrowthKey, it is not inlined.
+//
+//go:noinline
 func (b *Branch) Line() []*Branch {
 	if b.Parent == nil {
 		return []*Branch{b}

@@ -28,6 +28,20 @@ func HoldOp(op func()) HeldOp {
 // Release ends what HoldOp began.
 func (h HeldOp) Release() { runtime.SetFinalizer(h.holder, nil) }
 
+// heldOpRoot is the root that HoldOp makes, in reports, and heldOpPath what op is below it.
+const (
+	heldOpRoot = "finalizer(*struct { AssertNoGrowth func() })"
+	heldOpPath = heldOpRoot + ".AssertNoGrowth"
+)
+
+// ReportPath returns the path of a branch in reports, which NameHeldOps may have changed.
+func (b *Branch) ReportPath() string {
+	if below, ok := strings.CutPrefix(b.Path, opName); ok && b.Root.Kind == refscan.RootFinalizer {
+		return heldOpPath + below
+	}
+	return b.Path
+}
+
 // opName is the root that stands for op in messages.
 const opName = "op"
 
@@ -41,7 +55,7 @@ func IsHeldOp(root *Branch) bool {
 func NameHeldOps(f Forest) Forest {
 	var named Forest
 	for _, root := range f {
-		if !strings.HasPrefix(root.Name, "finalizer(*struct { AssertNoGrowth func()") {
+		if !strings.HasPrefix(root.Name, heldOpRoot) {
 			named = append(named, root)
 			continue
 		}

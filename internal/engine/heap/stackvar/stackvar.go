@@ -15,7 +15,7 @@ import (
 
 // Temporary names stack slots that belong to no variable: the compiler's own copies, arguments of
 // calls under way, registers.
-const Temporary = "$tmp"
+const Temporary = "$temporary"
 
 // A Var is a variable of a function's frames. A Finder has one Var for each.
 type Var struct {

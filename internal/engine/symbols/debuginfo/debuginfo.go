@@ -69,5 +69,11 @@ func declaration(x *Index, g Global, find func(string) string) (file string, lin
 	if !ok || g.Package == "" || name == "" || strings.Contains(name, ".") {
 		return "", 0
 	}
-	return findDeclaration(name, x.SourceFiles(g.Package), find)
+	return findDeclaration(x.SourceFiles(g.Package), find, func(src []byte) int { return variableLine(src, name) })
+}
+
+// FieldDeclaration is Declaration for a field of a struct type, whose place the linker does not
+// write either.
+func FieldDeclaration(x *Index, pkg, typ, field string) (file string, line int) {
+	return findDeclaration(x.SourceFiles(pkg), twin.SourceFile, func(src []byte) int { return fieldLine(src, typ, field) })
 }

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// findDeclaration returns the file and line that declare a package variable, "" and 0 if none does.
-// files are the compiler's names of the files that functions of the package come from; find returns
-// the path of a file whose name is not absolute. Declaration reads the package's files until one
-// declares the variable, at worst all of them.
-func findDeclaration(variable string, files []string, find func(string) string) (file string, line int) {
+// findDeclaration returns the file of a package for which lineIn returns a line, and that line, ""
+// and 0 if there is none. files are the compiler's names of the files that functions of the package
+// come from; find returns the path of a file whose name is not absolute. It reads the package's
+// files until one has the line, at worst all of them.
+func findDeclaration(files []string, find func(string) string, lineIn func(src []byte) int) (file string, line int) {
 	// Files with functions in the program were compiled for certain; others may be for another
 	// system.
 	var candidates, others []string
@@ -45,7 +45,7 @@ func findDeclaration(variable string, files []string, find func(string) string) 
 		if err != nil {
 			continue
 		}
-		if line := variableLine(src, variable); line > 0 {
+		if line := lineIn(src); line > 0 {
 			return f, line
 		}
 	}

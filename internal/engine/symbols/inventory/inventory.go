@@ -4,8 +4,10 @@ package inventory
 
 import (
 	"reflect"
+	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // A Program is what the debug information knows of a program, and the names of roots that a scan
@@ -40,7 +42,7 @@ func (p *Program) KnownRoot(match func(name string) bool) bool {
 		}
 	}
 	for _, f := range p.Index.Funcs() {
-		if match(f.Name + ".$tmp") { // frame slots that belong to no variable
+		if match(f.Name + temporary) { // frame slots that belong to no variable
 			return true
 		}
 	}
@@ -51,6 +53,10 @@ func (p *Program) KnownRoot(match func(name string) bool) bool {
 	})
 	return known
 }
+
+// temporary ends the names of the roots that stand for values of functions without a variable (see
+// stackvar.Temporary).
+const temporary = ".$temporary"
 
 // locals calls visit for the variables of functions, until it returns false.
 func (p *Program) locals(visit func(name string, l *debuginfo.Local) bool) {
@@ -97,12 +103,24 @@ func (p *Program) TypeNames() []string {
 	return names
 }
 
-// Declaration returns where a package variable is declared, "" and 0 if that is not known; see
+// Declaration returns where a package variable or a struct's field ("import/path.Type.field") is
+// declared, or the function of a temporary value; "" and 0 if that is not known. See
 // debuginfo.Declaration for the cost.
-func (p *Program) Declaration(variable string) (file string, line int) {
-	g, ok := p.Index.GlobalByName(variable)
+func (p *Program) Declaration(name string) (file string, line int) {
+	if function, ok := strings.CutSuffix(name, temporary); ok {
+		for _, f := range p.Index.Funcs() {
+			if f.Name == function {
+				return f.File, f.Line
+			}
+		}
+	}
+	if g, ok := p.Index.GlobalByName(name); ok {
+		return debuginfo.Declaration(p.Index, g)
+	}
+	pkg := symbol.Package(name)
+	typ, field, ok := strings.Cut(strings.TrimPrefix(name, pkg+"."), ".")
 	if !ok {
 		return "", 0
 	}
-	return debuginfo.Declaration(p.Index, g)
+	return debuginfo.FieldDeclaration(p.Index, pkg, typ, field)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
@@ -71,13 +72,13 @@ func (f *Finder) ignoresResource(r *Resource) bool {
 	return false
 }
 
-// foldMapper moves the growth of package syscall's record of all mappings behind the leak that the
-// mappings belong to (go1.26 syscall/syscall_unix.go, mmapper).
+func isMapper(root *tree.Branch) bool { return slices.Contains(message.Mappers[:], root.Name) }
+
+// foldMapper moves the growth of the record of all mappings behind the leak that they belong to.
 func foldMapper(leaks []*Leak) []*Leak {
-	const record = "syscall.mapper"
 	var owner *Leak
 	for _, l := range leaks {
-		if len(l.Heads) > 0 && l.Heads[0].Line()[0].Name != record && slices.ContainsFunc(l.Resources, func(r *Resource) bool { return r.Kind == ledger.Mapping }) {
+		if len(l.Heads) > 0 && !isMapper(l.Heads[0].Line()[0]) && slices.ContainsFunc(l.Resources, func(r *Resource) bool { return r.Kind == ledger.Mapping }) {
 			owner = l
 		}
 	}
@@ -86,7 +87,7 @@ func foldMapper(leaks []*Leak) []*Leak {
 	}
 	var others []*Leak
 	for _, l := range leaks {
-		if len(l.Heads) > 0 && l.Goroutines == nil && l.Heads[0].Line()[0].Name == record {
+		if len(l.Heads) > 0 && l.Goroutines == nil && isMapper(l.Heads[0].Line()[0]) {
 			owner.With = append(owner.With, l)
 		} else {
 			others = append(others, l)

@@ -63,7 +63,8 @@ func (w *Wording) explainLeak(l *finding.Leak) []string {
 	if l.IsResource() {
 		return w.explainResources(l)
 	}
-	lines := w.usualCause(l)
+	cause := w.usualCause(l)
+	lines := cause
 	if l.Goroutines != nil {
 		lines = append(lines, l.Piled.Show(piled(l)))
 		lines = append(append(lines, resourcesOfPile(l)...), w.callsBehind(l)...)
@@ -86,7 +87,15 @@ func (w *Wording) explainLeak(l *finding.Leak) []string {
 			lines = append(lines, queueText)
 		}
 	}
+	if root := head.Line()[0]; root.Root.Kind == refscan.RootFrame && l.Goroutines == nil || tree.IsHeldOp(root) {
+		if field := message.FieldOf(head, w.Env); field != "" {
+			lines = append(lines, "grows in the "+field)
+		}
+	}
 	lines = append(lines, w.growthHeldBy(head, l)...)
+	if cause == nil {
+		lines = append(lines, w.window(l)...)
+	}
 	if head.IsMissed() {
 		lines = append(lines, missedTypes(w.Last().Eval.Report)...)
 	}

@@ -59,8 +59,11 @@ func (w *Wording) explainResources(l *finding.Leak) []string {
 			lines = append(lines, fmt.Sprintf("%s belongs to a %s at %s", howMany(r), message.TypeText(r.Holder), textfmt.Abridge(r.Holder.Path, message.MaxNameShown)))
 		}
 	}
-	if l.IsResource() && !held {
-		lines = append(append(lines, explainUnheld(l.Resources[0])...), w.madeBy(l.Resources[0].Kind)...)
+	if l.IsResource() {
+		if !held {
+			lines = append(lines, explainUnheld(l.Resources[0])...)
+		}
+		lines = append(lines, w.madeBy(l.Resources[0].Kind)...)
 	}
 	calls := w.callsBehind(l)
 	if lines = append(lines, calls...); calls != nil && !l.IsResource() {

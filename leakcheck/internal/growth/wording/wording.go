@@ -7,6 +7,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
 // A Wording describes the findings of a Finder.
@@ -14,6 +15,8 @@ type Wording struct {
 	*finding.Finder
 	Batches  []int             // calls of op in each batch, without the warm-up
 	Recorded *history.Snapshot // before the batch whose allocations were recorded; nil: none was
+
+	Times *observe.TimesQuery // in what grew, at the snapshot that was taken for the message
 
 	// the program's calls that made resources of each kind in that batch, the most frequent first
 	Makers map[ledger.Kind][]pile.Call

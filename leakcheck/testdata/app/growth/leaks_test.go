@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	lib "example.com/app/cmd/lib/v2"
 	"github.com/leakgate/leakgate/leakcheck"
 )
 
@@ -106,6 +107,28 @@ func TestLeakOwn(t *testing.T) {
 func TestLeakCaptured(t *testing.T) {
 	var kept []*session
 	leakcheck.AssertNoGrowth(t, func() { kept = append(kept, &session{id: "mine"}) })
+}
+
+func TestLeakOfLocal(t *testing.T) {
+	c := lib.NewClient()
+	leakcheck.AssertNoGrowth(t, c.Ask)
+	c.Close()
+}
+
+func TestLeakOfDeferred(t *testing.T) {
+	c := lib.NewClient()
+	defer c.Close()
+	leakcheck.AssertNoGrowth(t, func() { c.Ask() })
+}
+
+func TestLeakOfCleanup(t *testing.T) {
+	c := lib.NewClient()
+	t.Cleanup(func() { c.Close() })
+	leakcheck.AssertNoGrowth(t, func() { c.Ask() })
+}
+
+func TestLeakOfOp(t *testing.T) {
+	leakcheck.AssertNoGrowth(t, lib.NewClient().Ask)
 }
 
 func TestLeakBody(t *testing.T) {

@@ -293,7 +293,10 @@ func (m *Modules) class(b verdict.Bound) (Class, string) {
 		packages = append([]string{h.Package}, h.Packages...)
 	}
 	i := slices.IndexFunc(packages, m.isOthers)
-	if i < 0 {
+	switch {
+	case i < 0 && h.Kind == "resource" && h.CreatedBy == "":
+		return Unnamed, ""
+	case i < 0:
 		return Library, ""
 	}
 	pkg := packages[i]

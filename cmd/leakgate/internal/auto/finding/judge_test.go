@@ -86,6 +86,14 @@ func TestClass(t *testing.T) {
 		"variable of the standard library with a type of the module": {
 			verdict.Bound{Holder: &verdict.Holder{Kind: "global", Package: "expvar", Packages: []string{"sync", "example.com/app"}}}, Leak, "",
 		},
+		"descriptor that nobody is known to have made": {verdict.Bound{Holder: &verdict.Holder{Kind: "resource"}}, Unnamed, ""},
+		"descriptor of the standard library": {
+			verdict.Bound{Holder: &verdict.Holder{Kind: "resource", CreatedBy: "net/http.(*Transport).dial"}}, Library, "",
+		},
+		"blocks of C code that a dependency calls": {
+			verdict.Bound{Holder: &verdict.Holder{Kind: "resource", CreatedBy: "github.com/dep/x.(C code)"}}, Dependency, "github.com/dep v1.0.0",
+		},
+		"blocks of C code that the module calls": {verdict.Bound{Holder: &verdict.Holder{Kind: "resource", CreatedBy: "example.com/app.(C code)"}}, Leak, ""},
 		"dependency": {
 			verdict.Bound{Holder: &verdict.Holder{Kind: "global", Package: "github.com/dep/x"}}, Dependency, "github.com/dep v1.0.0",
 		},

@@ -118,7 +118,7 @@ func (s *Sorter) Notes(all bool) []string {
 		{Test, "the tests' own (in a _test.go file, or in code that only tests use)"},
 		{Passing, "held by goroutines that come to an end after their tests, and do not pile up"},
 		{Library, "the standard library's, with no type of a module on the way"},
-		{Unnamed, "of no known path"},
+		{Unnamed, "of no known path or maker"},
 	} {
 		of := s.nonFindings[class.of]
 		if len(of) == 0 {
