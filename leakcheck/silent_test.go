@@ -132,7 +132,7 @@ func TestNothingGrowsSilently(t *testing.T) {
 					all = append(all, &piece{})
 				}
 			}
-		}, "", "and is no leak unless calls leave work to timers or to goroutines that sleep: via op."},
+		}, "", "and unless timers or sleeping goroutines have work left, is no leak: via op."},
 		{"ResurrectedByFinalizers", func(*testing.T) func() {
 			var again func(*piece)
 			again = func(p *piece) { runtime.SetFinalizer(p, again) }

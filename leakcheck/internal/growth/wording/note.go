@@ -17,7 +17,7 @@ import (
 const (
 	noLeak = ", and is no leak"
 	// batches end when no goroutine runs, and timers are not waited for
-	unlessLater = " unless calls leave work to timers or to goroutines that sleep"
+	noLeakYet = ", and unless timers or sleeping goroutines have work left, is no leak"
 )
 
 // maxForgiven is how many figures that grew without being a leak the log names.
@@ -61,7 +61,7 @@ func appendForgiven(notes []string, seen map[string]bool, where, what string, s 
 	}
 	how, further := "not with every batch, or less and less", ""
 	if levelsOff := s.LevelsOff() || s.BytesLevelOff(); !levelsOff && so == noLeak {
-		so += unlessLater
+		so = noLeakYet
 	} else if levelsOff {
 		how, further = "with the size of the largest batch of calls, not with their number", ", and "+s.ShowFurther()
 		if s.Fell() {
