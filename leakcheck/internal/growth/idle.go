@@ -25,10 +25,9 @@ func (x *Experiment) call(n int, passed func()) (waited time.Duration) {
 // without an end, the log names one of them, once. It returns how long it waited, 0 if no longer
 // than a collection takes.
 func (x *Experiment) awaitIdle() time.Duration {
-	ctx, cancel := x.Time.Context()
-	defer cancel()
 	start := x.Now()
-	if !snapshot.AwaitIdle(ctx) && !x.restless && ctx.Err() == nil {
+	over := func() bool { return !x.Time.Allows(0) }
+	if !snapshot.AwaitIdle(over) && !x.restless && !over() {
 		x.noteRestless()
 	}
 	if took := x.Now().Sub(start); took > batchTime {

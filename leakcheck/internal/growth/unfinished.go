@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/realtime"
@@ -24,10 +25,12 @@ type stock struct {
 	goroutines int
 }
 
+// setTimer sets the first timer of the process, if no other was: the runtime then opens two
+// descriptors (go1.26 runtime/time.go and runtime/netpoll.go, netpollGenericInit).
+var setTimer = sync.OnceFunc(func() { realtime.Sleep(time.Nanosecond) })
+
 func takeStock(resources bool) stock {
-	// The first timer of a process has the runtime open two descriptors (go1.26 runtime/time.go and
-	// runtime/netpoll.go, netpollGenericInit).
-	realtime.Sleep(time.Nanosecond)
+	setTimer()
 	s := stock{goroutines: runtime.NumGoroutine()}
 	if resources { // both fail where there is no /proc
 		s.open, _ = ledger.ListDescriptors()

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"context"
 	"runtime"
 	"time"
 
@@ -19,11 +18,11 @@ const (
 )
 
 // AwaitIdle waits until no other goroutine runs or is about to run, so that work which has been
-// handed to them is done, unless they wait for a timer or for input. It gives up when ctx ends, or
-// when as many goroutines as before have used processor time for a second; then it waits for these
-// no more until fewer of them run. It reports whether none runs. It allocates nothing in an idle
-// program and takes some microseconds there. It is safe for concurrent use.
-func AwaitIdle(ctx context.Context) bool {
+// handed to them is done, unless they wait for a timer or for input. It gives up when over returns
+// true, or when as many goroutines as before have used processor time for a second; then it waits
+// for these no more until fewer of them run. It reports whether none runs. It allocates nothing in
+// an idle program and takes some microseconds there. It is safe for concurrent use.
+func AwaitIdle(over func() bool) bool {
 	least, since := ^uint64(0), time.Duration(0)
 	begun, wait := realtime.Clock(), 50*time.Microsecond
 	for {
@@ -33,7 +32,7 @@ func AwaitIdle(ctx context.Context) bool {
 			return !now.restless
 		case now.running < least:
 			least, since = now.running, processorTime()
-		case ctx.Err() != nil:
+		case over():
 			return false
 		case processorTime()-since > maxUnchanged:
 			neverRest(least)

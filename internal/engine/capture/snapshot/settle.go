@@ -43,7 +43,9 @@ func settle(ctx context.Context) (rests bool, err error) {
 			return false, err
 		}
 		drainQueues(ctx)
-		AwaitIdle(ctx)
+		if cycle >= minCycles { // before, it would only cost time
+			AwaitIdle(func() bool { return ctx.Err() != nil })
+		}
 		now := observeActivity()
 		var enough bool
 		if rests, enough = now.settled(before, cycle, realtime.Clock()-begun); enough {
