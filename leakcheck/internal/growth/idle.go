@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
+	"github.com/leakgate/leakgate/internal/realtime"
 )
 
 // An operation may leave work to other goroutines: it puts a job into a queue, and returns. What
@@ -36,18 +37,13 @@ func (x *Experiment) awaitIdle() time.Duration {
 	return 0
 }
 
-// noteRestless logs the first by name of the functions that run on.
+// noteRestless logs what one of the goroutines runs that run on.
 func (x *Experiment) noteRestless() {
-	name := ""
-	for o, g := range x.count(x.Env.IsProgram) {
-		if strings.HasPrefix(g.State, "run") && o.CreatedBy != "testing.(*T).Run" {
-			if at, _ := g.Place(x.Env.IsProgram); name == "" || at.Function < name {
-				name = at.Function
-			}
+	_, others, _ := strings.Cut(realtime.AllStacks(), "\n\n") // the first goroutine is this one
+	realtime.Goroutines(others, func(g *realtime.Goroutine) {
+		if !x.restless && strings.HasPrefix(g.State, "run") && g.CreatedBy != "testing.(*T).Run" {
+			x.restless = true
+			x.Logs = append(x.Logs, "goroutines ran on after op had returned, and what they leave behind later does not count: "+g.Calls[len(g.Calls)-1].Function)
 		}
-	}
-	if name != "" {
-		x.restless = true
-		x.Logs = append(x.Logs, "goroutines ran on after op had returned, and what they leave behind later does not count: "+name)
-	}
+	})
 }

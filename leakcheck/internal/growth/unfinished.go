@@ -25,12 +25,12 @@ type stock struct {
 	goroutines int
 }
 
-// setTimer sets the first timer of the process, if no other was: the runtime then opens two
-// descriptors (go1.26 runtime/time.go and runtime/netpoll.go, netpollGenericInit).
-var setTimer = sync.OnceFunc(func() { realtime.Sleep(time.Nanosecond) })
+// timers is done when the process has had a timer: with the first, the runtime opens two descriptors
+// (go1.26 runtime/time.go and runtime/netpoll.go, netpollGenericInit).
+var timers sync.Once
 
 func takeStock(resources bool) stock {
-	setTimer()
+	timers.Do(func() { realtime.Sleep(time.Nanosecond) })
 	s := stock{goroutines: runtime.NumGoroutine()}
 	if resources { // both fail where there is no /proc
 		s.open, _ = ledger.ListDescriptors()

@@ -35,7 +35,7 @@ func AwaitIdle(over func() bool) bool {
 		case over():
 			return false
 		case processorTime()-since > maxUnchanged:
-			neverRest(least)
+			metricsRead.restless.Add(least)
 			return false
 		}
 		if realtime.Clock()-begun < yieldFor {
@@ -45,11 +45,4 @@ func AwaitIdle(over func() bool) bool {
 		realtime.Sleep(wait)
 		wait = min(2*wait, maxWait)
 	}
-}
-
-// neverRest notes that n goroutines more run without an end.
-func neverRest(n uint64) {
-	metricsRead.Lock()
-	defer metricsRead.Unlock()
-	metricsRead.restless += n
 }

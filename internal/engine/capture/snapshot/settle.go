@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"runtime/metrics"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/runtime/gcwatch"
@@ -48,7 +49,7 @@ func settle(ctx context.Context) (rests bool, err error) {
 		}
 		now := observeActivity()
 		var enough bool
-		if rests, enough = now.settled(before, cycle, realtime.Clock()-begun); enough {
+		if rests, enough = now.settled(&before, cycle, realtime.Clock()-begun); enough {
 			break
 		}
 		before = now
@@ -86,7 +87,7 @@ type activity struct {
 // it is waited for with, and a timer.
 const ownAllocations = 16
 
-func (a activity) quietSince(before activity) bool {
+func (a *activity) quietSince(before *activity) bool {
 	return a.allocated-before.allocated <= ownAllocations && a.fallenDue == before.fallenDue && !a.waiting &&
 		a.goroutines == before.goroutines
 }
@@ -95,11 +96,11 @@ func (a activity) quietSince(before activity) bool {
 // and whether further collections are of no use. After the first minCycles, further ones bring rest
 // if something fell due, or a goroutine began or ended. If a program does nothing but allocate,
 // they only give it time to end, and long collections give enough.
-func (a activity) settled(before activity, cycle int, took time.Duration) (rests, enough bool) {
+func (a *activity) settled(before *activity, cycle int, took time.Duration) (rests, enough bool) {
 	rests = cycle >= minCycles && a.quietSince(before)
-	allocations := before
+	allocations := *before
 	allocations.allocated = a.allocated
-	onlyAllocates := a.quietSince(allocations)
+	onlyAllocates := a.quietSince(&allocations)
 	return rests, rests || cycle >= maxCycles || cycle > minCycles && took > longEnough && onlyAllocates
 }
 
@@ -108,7 +109,7 @@ func (a activity) settled(before activity, cycle int, took time.Duration) (rests
 var metricsRead = struct {
 	sync.Mutex
 	samples  [7]metrics.Sample
-	restless uint64 // goroutines that run without an end
+	restless atomic.Uint64 // goroutines that run without an end
 }{samples: [...]metrics.Sample{
 	{Name: "/gc/heap/allocs:objects"},
 	{Name: "/gc/finalizers/queued:finalizers"},
@@ -132,13 +133,14 @@ func observeActivity() activity {
 		return 0
 	}
 	running := max(value(5)+value(6), 1) - 1 // the caller runs, too
-	read.restless = min(read.restless, running)
+	restless := min(read.restless.Load(), running)
+	read.restless.Store(restless)
 	return activity{
 		allocated:  value(0),
 		fallenDue:  value(1) + value(2) - gcwatch.Notified(),
 		waiting:    value(1) != value(3) || value(2) != value(4),
-		running:    running - read.restless,
-		restless:   read.restless > 0,
+		running:    running - restless,
+		restless:   restless > 0,
 		goroutines: runtime.NumGoroutine(),
 	}
 }

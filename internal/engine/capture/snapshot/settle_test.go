@@ -39,7 +39,7 @@ func TestSettled(t *testing.T) {
 		"goroutines end, again and again": {ended, 10, long, false, true},
 		"at rest after the last":          {quiet, 10, long, true, true},
 	} {
-		rests, enough := tt.now.settled(before, tt.cycle, tt.took)
+		rests, enough := tt.now.settled(&before, tt.cycle, tt.took)
 		assert.Equal(t, tt.rests, rests, name)
 		assert.Equal(t, tt.enough, enough, name)
 	}
