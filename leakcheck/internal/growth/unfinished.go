@@ -25,8 +25,8 @@ type stock struct {
 	goroutines int
 }
 
-// timers is done when the process has had a timer: with the first, the runtime opens two descriptors
-// (go1.26 runtime/time.go and runtime/netpoll.go, netpollGenericInit).
+// timers is done when the process has had a timer: with the first, the runtime opens two
+// descriptors (go1.26 runtime/time.go and runtime/netpoll.go, netpollGenericInit).
 var timers sync.Once
 
 func takeStock(resources bool) stock {
