@@ -298,3 +298,17 @@ func TestOwnMemoryDoesNotCount(t *testing.T) {
 		t.Error(ft.errorText())
 	}
 }
+
+// Objects whose type is not known may be of a bounded type. The log of the pass names them.
+func TestTypeBoundBesideUnknownTypes(t *testing.T) {
+	for _, objects := range []int64{0, 13} {
+		slot := frame(node("example.com/app.TestX.$temporary", "", objects, 112*objects), refscan.RootInfo{Func: "example.com/app.TestX", Test: true})
+		slot.UntypedObjects, slot.UntypedBytes = objects, 112*objects
+		w := newWorld(t, report(slot, sessions(0)))
+		ft, ok := w.assert(TypeNamed("app.Session").None())
+		const note = `TypeNamed("app.Session").None(): could not tell the type of 13 objects (1.4 KiB) at example.com/app.TestX.$temporary, which does not count`
+		if !ok || ft.logged(note) != (objects > 0) {
+			t.Errorf("%d objects: passed is %v\n%s\n%v", objects, ok, ft.errorText(), ft.logs)
+		}
+	}
+}

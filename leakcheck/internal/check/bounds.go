@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
@@ -80,6 +81,9 @@ func (c *boundsCheck) Evaluate(s *Seen, r *Result) {
 		}
 		f, notes := c.judge(b, &c.cuts[i], c.held[i], s)
 		r.Findings, r.Notes = append(r.Findings, f), append(r.Notes, notes...)
+		if b.Selector.ByType() && !f.Broken {
+			r.Notes = append(r.Notes, c.untyped(b, s)...)
+		}
 		if !f.Broken && r.Doubt == nil {
 			r.Doubt = c.cuts[i].Err
 		}
@@ -114,6 +118,24 @@ func (c *boundsCheck) judge(b *request.Bound, cut *cut, held *observe.Held, s *S
 		cut.judge(&f, b, selected)
 	}
 	return f, notes
+}
+
+// untyped is a note on objects of unknown type that functions of the program hold, which a bound on
+// a type leaves out.
+func (c *boundsCheck) untyped(b *request.Bound, s *Seen) []string {
+	var sum tree.Tally
+	place := ""
+	s.Now.All(func(b *tree.Branch) bool {
+		if b.UntypedObjects > 0 && b.Root.Kind == refscan.RootFrame && c.env.IsProgram(b.Root.Package) {
+			sum = sum.Plus(tree.Tally{Objects: b.UntypedObjects, Bytes: b.UntypedBytes})
+			place = cmp.Or(place, b.Path)
+		}
+		return true
+	})
+	if place == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: could not tell the type of %s (%s) at %s, which does not count", b, textfmt.CountNoun(sum.Objects, "object"), textfmt.ByteCount(sum.Bytes), place)}
 }
 
 // heldBy returns the branches that a bound selects, with what they hold, whoever else holds it too,

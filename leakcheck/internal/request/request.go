@@ -48,6 +48,10 @@ func (r *Request) Check() {
 	}
 }
 
+// Problem adds a mistake in the request. It is not inlined for the sake of the size of test
+// binaries.
+//
+//go:noinline
 func (r *Request) Problem(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
