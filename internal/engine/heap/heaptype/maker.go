@@ -60,10 +60,11 @@ func (k *maker) ref(id debuginfo.TypeID) *typeRef {
 }
 
 // allocatedAs maps types to the larger types that their objects are always allocated as (go1.26
-// time/sleep.go, newTimer; runtime/time.go, timeTimer).
+// time/sleep.go, newTimer; runtime/time.go, timeTimer; iter/iter.go, newcoro; runtime/coro.go).
 var allocatedAs = map[string]string{
 	"time.Timer":  "runtime.timeTimer",
 	"time.Ticker": "runtime.timeTimer",
+	"iter.coro":   "runtime.coro",
 }
 
 // byID returns a type of the debug information.
