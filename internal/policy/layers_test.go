@@ -175,7 +175,7 @@ var layers = []struct {
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome",
 		"internal/textfmt", "internal/verdict",
 	}},
-	{"cmd/leakgate/internal/page", []string{"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "refscan", "internal/pprofwire", "internal/symbol", "internal/textfmt", "internal/verdict", "internal/wholefile", "cmd/leakgate/internal/outcome"}},
+	{"cmd/leakgate/internal/page", []string{"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "refscan", "refscan/scanreport", "internal/pprofwire", "internal/symbol", "internal/textfmt", "internal/verdict", "internal/wholefile", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/leakvet", []string{"golden", "internal/textfmt", "cmd/leakgate/internal/goldens"}},
 	{"cmd/leakgate/leakvet/golangcilint", []string{"cmd/leakgate/leakvet"}},
 	// what sub-commands have in common, and sub-commands that need nothing of a run

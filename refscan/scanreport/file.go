@@ -76,13 +76,14 @@ func Decode(b []byte, name string) (*Scan, error) {
 	case s.Schema != schema:
 		return nil, fmt.Errorf("%s has version %d of the form of reports, and this leakgate reads version %d: make both reports with one version of leakgate", name, s.Schema, schema)
 	}
-	return s, s.check()
+	return s, CheckTree(s.Report)
 }
 
 var errNode = errors.New("a node of the report is missing")
 
-// check returns an error if a node of the tree is missing.
-func (s *Scan) check() error {
+// CheckTree returns an error if a node of a report's tree is missing, or what is known of a root:
+// reports may come from anywhere.
+func CheckTree(r *refscan.Report) error {
 	var check func(nodes []*refscan.Node) error
 	check = func(nodes []*refscan.Node) error {
 		for _, n := range nodes {
@@ -95,10 +96,10 @@ func (s *Scan) check() error {
 		}
 		return nil
 	}
-	for _, n := range s.Report.Roots {
+	for _, n := range r.Roots {
 		if n != nil && n.Root == nil {
 			return errNode
 		}
 	}
-	return check(s.Report.Roots)
+	return check(r.Roots)
 }

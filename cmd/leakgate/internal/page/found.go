@@ -8,6 +8,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/internal/wholefile"
 	"github.com/leakgate/leakgate/refscan"
+	"github.com/leakgate/leakgate/refscan/scanreport"
 )
 
 // Found is what the last scan of an assertion found, and what to compare it with. A report that is
@@ -66,7 +67,10 @@ func readReport(dir artifacts.Folder, a *outcome.Assertion, kind string) (*refsc
 		return nil, err
 	}
 	r := new(refscan.Report)
-	if err := json.Unmarshal(data, r); err != nil {
+	if err = json.Unmarshal(data, r); err == nil {
+		err = scanreport.CheckTree(r)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return r, nil
