@@ -14,7 +14,22 @@ import (
 
 type laterItem struct{ _ [64]byte }
 
-var laterItems []*laterItem
+var laterItems struct {
+	sync.Mutex
+	all []*laterItem
+}
+
+func keepLaterItem() {
+	laterItems.Lock()
+	defer laterItems.Unlock()
+	laterItems.all = append(laterItems.all, new(laterItem))
+}
+
+func forgetLaterItems() {
+	laterItems.Lock()
+	defer laterItems.Unlock()
+	laterItems.all = nil
+}
 
 // burn takes processor time.
 func burn(d time.Duration) {
@@ -72,7 +87,7 @@ func TestGrowthOfLaterWork(t *testing.T) {
 	fillCut(t)
 	keep := func() {
 		burn(time.Millisecond)
-		laterItems = append(laterItems, new(laterItem))
+		keepLaterItem()
 	}
 	queue := startLaterQueue(keep)
 	defer queue.close()
@@ -104,14 +119,14 @@ func TestGrowthOfLaterWork(t *testing.T) {
 			}
 		},
 	} {
-		laterItems = nil
+		forgetLaterItems()
 		ft := &impatientT{recordingT{name: t.Name()}}
 		if leakcheck.AssertNoGrowth(ft, op) {
 			t.Error(name, "passed", ft.logs)
 		}
-		wantParts(t, strings.Join(ft.errors, "\n"), "+1.00 *leakcheck_test.laterItem/op", "leakcheck_test.laterItems")
+		wantParts(t, strings.Join(ft.errors, "\n"), "+1.00 *leakcheck_test.laterItem/op", "leakcheck_test.laterItems.all")
 	}
-	laterItems = nil
+	forgetLaterItems()
 
 	done := 0
 	healthy := startLaterQueue(func() { burn(100 * time.Microsecond); done++ })
