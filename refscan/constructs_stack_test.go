@@ -444,11 +444,14 @@ func TestIterPull(t *testing.T) {
 	p, ok := next()
 	require.True(t, ok)
 	r := holds(t, map[string]int64{"TestIterPull.p": 1, "TestIterPull.func1.inside": 1})
+	yields := 0
 	for _, n := range r.Roots {
-		if strings.Contains(n.Name, "TestIterPull") {
+		if strings.HasSuffix(n.Name, "TestIterPull.func1.yield") {
+			yields++
 			require.Zero(t, untypedBelow(n), "%s", n.Name) // package iter has no type for coroutines
 		}
 	}
+	require.Equal(t, 1, yields)
 	p.id++
 	_, ok = next()
 	require.True(t, ok)
