@@ -136,9 +136,18 @@ enum { ways = 3, blockSize = 700 };
 static void *heads[64];
 static void **nodes; // complemented, in a block that is scrambled, too
 static int nodeCount;
-static void *makeGraph(void *arg) {
+static __attribute__((noinline)) void makeNodes(void) {
 	nodes = malloc(nodeCount * sizeof *nodes);
 	for (int i = 0; i < nodeCount; i++) nodes[i] = (void *)~(uintptr_t)calloc(1, blockSize);
+}
+// scrub clears what calls have left below the stack pointer: addresses of blocks.
+static __attribute__((noinline)) void scrub(void) {
+	volatile char left[16 << 10];
+	for (size_t i = 0; i < sizeof left; i++) left[i] = 0;
+}
+static void *makeGraph(void *arg) {
+	makeNodes();
+	scrub();
 	return NULL;
 }
 // A thread of its own has an arena of its own, at addresses that no number looks like. The first
