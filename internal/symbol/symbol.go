@@ -84,6 +84,10 @@ func unescapeByte(s string) (c byte, ok bool) {
 	return c, c == '.' || c >= 0x7f
 }
 
+// Temporary names stack slots that belong to no variable: the compiler's own copies, arguments of
+// calls under way, registers. The root of those of a function is "import/path.Func.$temporary".
+const Temporary = "$temporary"
+
 // toolModule and toolPackages name the packages of this module that a test binary links. Packages
 // below them count, too.
 const toolModule = "github.com/leakgate/leakgate/"

@@ -125,10 +125,10 @@ func (c *boundsCheck) judge(b *request.Bound, cut *cut, held *observe.Held, s *S
 func (c *boundsCheck) untyped(b *request.Bound, s *Seen) []string {
 	var sum tree.Tally
 	place := ""
-	s.Now.All(func(b *tree.Branch) bool {
-		if b.UntypedObjects > 0 && b.Root.Kind == refscan.RootFrame && c.env.IsProgram(b.Root.Package) {
-			sum = sum.Plus(tree.Tally{Objects: b.UntypedObjects, Bytes: b.UntypedBytes})
-			place = cmp.Or(place, b.Path)
+	s.Now.All(func(at *tree.Branch) bool {
+		if at.UntypedObjects > 0 && at.Root.Kind == refscan.RootFrame && c.env.IsProgram(at.Root.Package) {
+			sum = sum.Plus(tree.Tally{Objects: at.UntypedObjects, Bytes: at.UntypedBytes})
+			place = cmp.Or(place, at.Path)
 		}
 		return true
 	})

@@ -22,7 +22,7 @@ func Declaration(e *environ.Environment, root *tree.Branch) environ.Site {
 }
 
 // isTemporary reports whether a root stands for values that no variable of a function has.
-func isTemporary(root *tree.Branch) bool { return strings.HasSuffix(root.Name, ".$temporary") }
+func isTemporary(root *tree.Branch) bool { return strings.HasSuffix(root.Name, "."+symbol.Temporary) }
 
 // FieldOf returns the field of one of the program's structs in which a branch lies, such as "field
 // conns of example.com/app.Pool (pool.go:17)"; "" if there is none, or it is a test's.

@@ -1,6 +1,8 @@
 package observe
 
 import (
+	"cmp"
+
 	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -62,16 +64,12 @@ type Place struct {
 
 // And returns the needs of both.
 func (n Needs) And(m Needs) Needs {
-	order := n.Order
-	if order == nil {
-		order = m.Order
-	}
 	return Needs{
 		Heap: n.Heap || m.Heap, Stacks: n.Stacks || m.Stacks, Leaked: n.Leaked || m.Leaked,
 		Resources: n.Resources || m.Resources, Collect: n.Collect || m.Collect, AsIs: n.AsIs || m.AsIs,
 		Retained: n.Retained || m.Retained, Cuts: append(n.Cuts[:len(n.Cuts):len(n.Cuts)], m.Cuts...),
 		Profile: n.Profile || m.Profile, AlsoHeldBy: append(n.AlsoHeldBy[:len(n.AlsoHeldBy):len(n.AlsoHeldBy)], m.AlsoHeldBy...),
-		Times: m.Times, Native: n.Native || m.Native,
-		Held: append(n.Held[:len(n.Held):len(n.Held)], m.Held...), Order: order, Keep: n.Keep || m.Keep, ByDistance: n.ByDistance || m.ByDistance,
+		Times: cmp.Or(n.Times, m.Times), Native: n.Native || m.Native,
+		Held: append(n.Held[:len(n.Held):len(n.Held)], m.Held...), Order: cmp.Or(n.Order, m.Order), Keep: n.Keep || m.Keep, ByDistance: n.ByDistance || m.ByDistance,
 	}
 }

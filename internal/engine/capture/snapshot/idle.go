@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/realtime"
@@ -16,6 +17,9 @@ const (
 	// lets goroutines run whose number does not fall.
 	maxUnchanged = time.Second
 )
+
+// restless is the number of goroutines that run without an end, and so count as idle.
+var restless atomic.Uint64
 
 // AwaitIdle waits until no other goroutine runs or is about to run, so that work which has been
 // handed to them is done, unless they wait for a timer or for input. It gives up when over returns
@@ -35,7 +39,7 @@ func AwaitIdle(over func() bool) bool {
 		case over():
 			return false
 		case processorTime()-since > maxUnchanged:
-			metricsRead.restless.Add(least)
+			restless.Add(least)
 			return false
 		}
 		if realtime.Clock()-begun < yieldFor {

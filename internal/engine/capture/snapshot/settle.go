@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"runtime/metrics"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/runtime/gcwatch"
@@ -108,8 +107,7 @@ func (a *activity) settled(before *activity, cycle int, took time.Duration) (res
 // is allocated.
 var metricsRead = struct {
 	sync.Mutex
-	samples  [7]metrics.Sample
-	restless atomic.Uint64 // goroutines that run without an end
+	samples [7]metrics.Sample
 }{samples: [...]metrics.Sample{
 	{Name: "/gc/heap/allocs:objects"},
 	{Name: "/gc/finalizers/queued:finalizers"},
@@ -133,14 +131,14 @@ func observeActivity() activity {
 		return 0
 	}
 	running := max(value(5)+value(6), 1) - 1 // the caller runs, too
-	restless := min(read.restless.Load(), running)
-	read.restless.Store(restless)
+	idle := min(restless.Load(), running)
+	restless.Store(idle)
 	return activity{
 		allocated:  value(0),
 		fallenDue:  value(1) + value(2) - gcwatch.Notified(),
 		waiting:    value(1) != value(3) || value(2) != value(4),
-		running:    running - restless,
-		restless:   restless > 0,
+		running:    running - idle,
+		restless:   idle > 0,
 		goroutines: runtime.NumGoroutine(),
 	}
 }

@@ -278,7 +278,7 @@ func (rs *set) frameRoot(r Root, v *stackvar.Var) Root {
 		r.Package = symbol.Package(v.Owner)
 		r.Name = v.Owner + "." + v.Name
 		r.Class = rs.program.classOf(r.Package)
-		if r.Class == ClassNamed && v.Name == stackvar.Temporary {
+		if r.Class == ClassNamed && v.Name == symbol.Temporary {
 			r.Class = ClassTemporary
 		}
 		r.OfTest = r.Test || r.Package == "testing" || strings.HasSuffix(v.File, "_test.go")

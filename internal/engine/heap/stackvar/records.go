@@ -3,12 +3,13 @@ package stackvar
 import (
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // temporaryOf names a slot that no variable explains. Saved registers belong to the function that
 // was interrupted.
 func temporaryOf(s *goruntime.Slot) Var {
-	v := Var{Name: Temporary}
+	v := Var{Name: symbol.Temporary}
 	if f := s.Frame; f != nil {
 		if f.Interrupted != nil {
 			f = f.Interrupted

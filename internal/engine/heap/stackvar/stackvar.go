@@ -13,10 +13,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 )
 
-// Temporary names stack slots that belong to no variable: the compiler's own copies, arguments of
-// calls under way, registers.
-const Temporary = "$temporary"
-
 // A Var is a variable of a function's frames. A Finder has one Var for each.
 type Var struct {
 	Func  *goruntime.Func // nil for the goroutine's own records

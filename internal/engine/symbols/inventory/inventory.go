@@ -54,9 +54,8 @@ func (p *Program) KnownRoot(match func(name string) bool) bool {
 	return known
 }
 
-// temporary ends the names of the roots that stand for values of functions without a variable (see
-// stackvar.Temporary).
-const temporary = ".$temporary"
+// temporary ends the names of the roots that stand for values of functions without a variable.
+const temporary = "." + symbol.Temporary
 
 // locals calls visit for the variables of functions, until it returns false.
 func (p *Program) locals(visit func(name string, l *debuginfo.Local) bool) {

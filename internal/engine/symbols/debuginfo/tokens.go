@@ -1,0 +1,82 @@
+package debuginfo
+
+import (
+	"bytes"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+)
+
+// Kinds of tokens; others are their first character.
+const (
+	word    = 'a'  // a name, number or keyword
+	keyword = 'v'  // "var" or "type"
+	quoted  = '"'  // text in quotes
+	newline = '\n' // the end of a statement: a semicolon, or a line's end that stands for one
+)
+
+// tokens reads Go source.
+type tokens struct {
+	src  []byte
+	at   int
+	line int
+	ends bool // the last token may end a statement
+}
+
+// next returns the next token, 0 at the end. A line's end after a token that cannot end a statement
+// is none.
+func (s *tokens) next() (tok byte, text []byte) {
+	for s.at < len(s.src) {
+		c, start := s.src[s.at], s.at
+		s.at++
+		switch {
+		case c == '\n':
+			s.line++
+			if s.ends {
+				s.ends = false
+				return newline, nil
+			}
+		case c == ' ' || c == '\t' || c == '\r':
+		case c == '/' && s.at < len(s.src) && s.src[s.at] == '/':
+			for s.at < len(s.src) && s.src[s.at] != '\n' {
+				s.at++
+			}
+		case c == '/' && s.at < len(s.src) && s.src[s.at] == '*':
+			first := s.line
+			if s.skip("*/", false); s.line > first && s.ends {
+				s.ends = false
+				return newline, nil
+			}
+		case c == '"' || c == '\'' || c == '`':
+			s.skip(string(c), c != '`')
+			s.ends = true
+			return quoted, nil
+		case symbol.IsWord(c):
+			for s.at < len(s.src) && symbol.IsWord(s.src[s.at]) {
+				s.at++
+			}
+			s.ends = true
+			return word, s.src[start:s.at]
+		case c == ';':
+			s.ends = false
+			return newline, nil
+		default:
+			s.ends = c == ')' || c == ']' || c == '}'
+			return c, nil
+		}
+	}
+	return 0, nil
+}
+
+// skip moves behind the next occurrence of end, or to the end of the source. A backslash hides the
+// character after it.
+func (s *tokens) skip(end string, escapes bool) {
+	for s.at < len(s.src) && !bytes.HasPrefix(s.src[s.at:], []byte(end)) {
+		if s.src[s.at] == '\\' && escapes {
+			s.at++
+		} else if s.src[s.at] == '\n' {
+			s.line++
+		}
+		s.at++
+	}
+	s.at = min(s.at+len(end), len(s.src))
+}
