@@ -1,6 +1,8 @@
 package leakcheck_test
 
 import (
+	"context"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -133,6 +135,61 @@ func TestGrowthOfLaterWork(t *testing.T) {
 	defer healthy.close()
 	ft := &impatientT{recordingT{name: t.Name()}}
 	require.True(t, leakcheck.AssertNoGrowth(ft, healthy.add), "%s", ft.errors)
+}
+
+// What timers and goroutines that sleep leave behind grows with the calls that have set them.
+func TestGrowthOfTimedWork(t *testing.T) {
+	fillCut(t)
+	const soon = 20 * time.Millisecond
+	for name, tt := range map[string]struct {
+		op     func()
+		passes bool
+	}{
+		"timer":      {func() { time.AfterFunc(soon, keepLaterItem) }, false},
+		"two timers": {func() { time.AfterFunc(soon, func() { time.AfterFunc(soon, keepLaterItem) }) }, false},
+		"sleep":      {func() { go func() { time.Sleep(soon); keepLaterItem() }() }, false},
+		"channel":    {func() { go func() { <-time.After(soon); keepLaterItem() }() }, false},
+		"context": {func() {
+			ctx, cancel := context.WithTimeout(t.Context(), soon)
+			context.AfterFunc(ctx, func() { cancel(); keepLaterItem() })
+		}, false},
+		"only timers": {func() { time.AfterFunc(soon, func() {}) }, true},
+		"only sleeps": {func() { go time.Sleep(soon) }, true},
+		"kept until then": {func() {
+			kept := new(laterItem)
+			time.AfterFunc(soon, func() { runtime.KeepAlive(kept) })
+		}, true},
+		"no timer that fires": {func() { time.AfterFunc(time.Second, keepLaterItem).Stop() }, true},
+	} {
+		forgetLaterItems()
+		ft := &impatientT{recordingT{name: t.Name()}}
+		passed := leakcheck.AssertNoGrowth(ft, tt.op, leakcheck.Iterations(20))
+		require.Equal(t, tt.passes, passed, "%s: %s %s", name, ft.errors, ft.logs)
+		if !tt.passes {
+			wantParts(t, strings.Join(ft.errors, "\n"), "+1.00 *leakcheck_test.laterItem/op", "leakcheck_test.laterItems.all")
+		}
+	}
+	forgetLaterItems()
+}
+
+// A goroutine that sleeps again and again is waited for a few times only.
+func TestGrowthOfPollers(t *testing.T) {
+	fillCut(t)
+	stop := make(chan struct{})
+	defer close(stop)
+	ft := &impatientT{recordingT{name: t.Name()}}
+	require.False(t, leakcheck.AssertNoGrowth(ft, func() {
+		go func() {
+			for {
+				select {
+				case <-stop:
+					return
+				case <-time.After(10 * time.Millisecond):
+				}
+			}
+		}()
+	}, leakcheck.Iterations(20)))
+	wantParts(t, strings.Join(ft.errors, "\n"), "+1.00 goroutine/op")
 }
 
 func spin(stop *atomic.Bool) {

@@ -37,23 +37,6 @@ func (p *PendingTimers) Add(name string, r *refscan.RootInfo) {
 	}
 }
 
-// MoreTimers returns the timers that fire soon and of which a report has more than the one before.
-func MoreTimers(now, before *refscan.Report) PendingTimers {
-	had := make(map[string]int64)
-	for _, n := range before.Roots {
-		if n.Root != nil && n.Root.Kind == refscan.RootTimer {
-			had[n.Name] += n.Root.Timers
-		}
-	}
-	var pending PendingTimers
-	for _, n := range now.Roots {
-		if n.Root != nil && n.Root.Timers > had[n.Name] {
-			pending.Add(n.Name, n.Root)
-		}
-	}
-	return pending
-}
-
 // pendingTimers returns the timers that fire soon and hold what breaks a bound or a golden file.
 func pendingTimers(e *check.Evaluation) PendingTimers {
 	var pending PendingTimers

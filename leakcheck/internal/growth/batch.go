@@ -43,6 +43,7 @@ func (x *Experiment) warmUp() int {
 			batch = min(batch, BatchSize(best+later))
 		}
 	}
+	x.awaitTimers(int(x.op.calls))
 	return batch
 }
 
@@ -123,6 +124,7 @@ const minOdd = 4
 func (x *Experiment) runBatch(n int) {
 	end, before := x.mapped.measure(), x.op.spent
 	x.call(n, nil)
+	x.awaitTimers(n)
 	end()
 	x.lastCall = (x.op.spent - before) / time.Duration(n)
 	x.words.Batches = append(x.words.Batches, n)

@@ -42,6 +42,7 @@ type Experiment struct {
 	// paths of slices that calls made longer before the experiment began anew to fill them
 	longerBefore    map[string]bool
 	restless        bool // goroutines ran on after op had returned, and the log names one
+	timers          timers
 	slowestSnapshot time.Duration
 }
 
@@ -75,7 +76,10 @@ type Watchers struct {
 	Objects func(ctx context.Context, logf func(string, ...any)) (*proof.Watch, error)
 	// Slices records the lengths of slices; nil: the lengths are unknown
 	Slices func(ctx context.Context, logf func(string, ...any)) (*proof.Slices, error)
+	// Timers counts the timers that fire within a duration, and tells in how long the last does;
+	// nil: they are unknown
+	Timers func(ctx context.Context, within time.Duration) (n int, last time.Duration)
 }
 
 // OfThisProcess returns the watchers that assertions use.
-func OfThisProcess() Watchers { return Watchers{proof.StartWatch, proof.WatchSlices} }
+func OfThisProcess() Watchers { return Watchers{proof.StartWatch, proof.WatchSlices, proof.TimersDue} }

@@ -19,6 +19,9 @@ const maxRestarts = 2
 // test.
 func (x *Experiment) Judge() *assertion.Outcome {
 	o := x.judge()
+	if note := x.timers.note(); o != nil && note != "" {
+		o.Notes = append(o.Notes, note)
+	}
 	if o != nil && o.Verdict == verdict.Pass {
 		if err := x.limits.met(x.op.calls); err != nil {
 			return x.inconclusive(err)
@@ -34,6 +37,7 @@ func (x *Experiment) Judge() *assertion.Outcome {
 // judge proves that nothing grows, or else runs batches until nothing grows with each of them, or
 // enough of them have run.
 func (x *Experiment) judge() *assertion.Outcome {
+	x.timers.before, _ = x.dueTimers() // the first look takes long, and maps memory
 	x.began = time.Now()
 	end := x.mapped.measure()
 	batch := x.warmUp()
@@ -160,7 +164,7 @@ func (x *Experiment) stopped() *assertion.Outcome {
 // settle waits, so that growth that is about to end can end, replaces the last snapshot by a new
 // one, and returns the outcome; nil if op failed the test.
 func (x *Experiment) settle() *assertion.Outcome {
-	x.Pause(assertion.RetryWaits[1], assertion.MoreTimers(x.past.Last().Eval.Report, x.past.First().Eval.Report), x.op.after)
+	x.Sleep(assertion.RetryWaits[1])
 	grown := x.finder.Growth()
 	x.words.Times = wording.TimesOf(grown, x.began)
 	x.past.Snapshots = x.past.Snapshots[:len(x.past.Snapshots)-1]

@@ -57,6 +57,7 @@ func (x *Experiment) watchSlices() *proof.Slices {
 // for somebody to receive.
 func (x *Experiment) callWatched(of *proof.Slices, calls int, passed func()) (longer bool, full string) {
 	x.call(calls, passed)
+	x.awaitTimers(calls)
 	if of == nil || x.op.ended() {
 		return true, ""
 	}
@@ -86,7 +87,7 @@ func (x *Experiment) slicesInUse() (certain []*finding.Longer, others bool) {
 		switch {
 		case l.Exact || len(x.past.Snapshots) > 2 || x.longerBefore[l.Path]:
 			certain = append(certain, l)
-		case !l.Queue:
+		case !l.Queue || l.HasRoomFor(x.op.calls):
 			others = true
 		}
 	}

@@ -25,12 +25,12 @@ type stock struct {
 	goroutines int
 }
 
-// timers is done when the process has had a timer: with the first, the runtime opens two
+// firstTimer is done when the process has had a timer: with the first, the runtime opens two
 // descriptors (go1.26 runtime/time.go and runtime/netpoll.go, netpollGenericInit).
-var timers sync.Once
+var firstTimer sync.Once
 
 func takeStock(resources bool) stock {
-	timers.Do(func() { realtime.Sleep(time.Nanosecond) })
+	firstTimer.Do(func() { realtime.Sleep(time.Nanosecond) })
 	s := stock{goroutines: runtime.NumGoroutine()}
 	if resources { // both fail where there is no /proc
 		s.open, _ = ledger.ListDescriptors()

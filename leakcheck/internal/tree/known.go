@@ -62,6 +62,7 @@ var Retainers = []Retainer{
 	{Path: "runtime.m0", RuntimeTypes: true, Reason: threadList, Since: 26, Until: 27, Grows: true},
 	{Path: "runtime.sched", RuntimeTypes: true, Reason: threadList, Since: 26, Until: 27, Grows: true},
 	{Path: "runtime.itabTable", RuntimeTypes: true, Reason: "a table of pairs of an interface and a type that met", Since: 26, Until: 27, Grows: true},
+	{Path: "runtime.gcBgMarkWorker", Reason: "a worker of the garbage collector, one for each processor", Since: 26, Until: 27, Grows: true},
 	{Path: CompilerCache, Reason: "a cache that the compiler makes for a type switch or assertion, of at most one entry a type", Since: 26, Until: 27, Grows: true},
 	{Path: TinyGaps, Reason: "gaps between values under 16 bytes, which share blocks", Since: 26, Until: 27, Grows: true},
 
@@ -90,9 +91,9 @@ const (
 // or of a module is on the path, since the program has put the object there. It also returns nil if
 // the entry is not for this Go version.
 func RetainerOf(e *environ.Environment, b *Branch) *Retainer {
-	// A goroutine, timer or finalizer is no retainer: the code that made it is responsible for what
-	// it holds.
-	if kind := b.Root.Kind; kind != refscan.RootGlobal && kind != refscan.RootOther {
+	// A goroutine, timer or finalizer is no retainer, unless the runtime has made it: the code that
+	// made it is responsible for what it holds.
+	if kind := b.Root.Kind; kind != refscan.RootGlobal && kind != refscan.RootOther && !symbol.IsRuntime(b.Root.Package) {
 		return nil
 	}
 	for i := range Retainers {
@@ -235,7 +236,7 @@ func (k Kept) String() string {
 
 // isRuntime reports whether the runtime keeps these objects for itself, whatever the program does.
 func (r *Retainer) isRuntime() bool {
-	return r.RuntimeTypes || r.Path == CompilerCache || r.Path == TinyGaps
+	return r.Path == CompilerCache || strings.HasPrefix(r.Path, "runtime.")
 }
 
 // NotesOf returns notes for the log on what was hidden. The objects that the runtime keeps for

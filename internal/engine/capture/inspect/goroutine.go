@@ -42,6 +42,17 @@ func (l *Layout) eachTimer(visit func(timer uint64)) {
 	})
 }
 
+// TimersDue returns how many timers that do not repeat are due at a time or before, by the clock of
+// runtime.nanotime, and when the last of them is.
+func (l *Layout) TimersDue(by int64) (n int, last int64) {
+	l.eachTimer(func(timer uint64) {
+		if when := int64(rawmem.Word(uintptr(timer) + l.timer.When)); when <= by && rawmem.Word(uintptr(timer)+l.timer.Period) == 0 {
+			n, last = n+1, max(last, when)
+		}
+	})
+	return n, last
+}
+
 func (l *Layout) eachProcessor(visit func(p uintptr)) {
 	list := rawmem.Word(l.at.AllPs)
 	for i := range uint64(rawmem.Word(l.at.AllPs + 8)) {

@@ -5,10 +5,12 @@ import (
 	"context"
 	"runtime"
 	"runtime/metrics"
+	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/capture/inspect"
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
+	"github.com/leakgate/leakgate/internal/realtime"
 )
 
 // A Watch records which heap objects, map entries, goroutines and timers existed when it began.
@@ -91,6 +93,22 @@ func layoutOf(index *debuginfo.Index) (*inspect.Layout, error) {
 var known struct {
 	index  *debuginfo.Index
 	layout *inspect.Layout
+}
+
+// TimersDue returns how many timers of this process fire within a duration, also those of
+// goroutines that sleep, and in how long the last of them does; 0 if that is unknown. Timers that
+// repeat do not count, nor those in a bubble of testing/synctest. It reads the runtime's records in
+// place.
+func TimersDue(ctx context.Context, within time.Duration) (n int, last time.Duration) {
+	defer snapshot.Turn()()
+	layout, err := openLayout(ctx, func(string, ...any) {})
+	if err != nil {
+		return 0, 0
+	}
+	defer snapshot.Guard(&err)()
+	now := realtime.Clock()
+	n, when := layout.TimersDue(int64(now + within))
+	return n, max(0, time.Duration(when)-now)
 }
 
 // Passed takes a garbage collection into account that the program made by itself. Call it after

@@ -73,8 +73,10 @@ type Processor struct {
 
 // Timer is of timers (runtime/time.go).
 type Timer struct {
-	_     struct{} `of:"runtime.timer"`
-	State uintptr  `is:"state"` // a byte: TimerZombie
+	_      struct{} `of:"runtime.timer"`
+	State  uintptr  `is:"state"`  // a byte: TimerZombie
+	When   uintptr  `is:"when"`   // by the clock of runtime.nanotime
+	Period uintptr  `is:"period"` // 0 if it does not repeat
 }
 
 // Channel is of channels (runtime/chan.go).

@@ -34,6 +34,11 @@ func (l *Longer) FillAll() int { return int(float64(l.Bytes)/l.Used.PerCall()) +
 // InUse is how many bytes lie within the slices' lengths.
 func (l *Longer) InUse() int64 { return l.Used.Values[len(l.Used.Values)-1] }
 
+// HasRoomFor reports whether all batches that may follow so many calls leave some of the capacity.
+func (l *Longer) HasRoomFor(calls int64) bool {
+	return float64(l.Bytes-l.InUse()) >= batchesLeft*l.Used.PerCall()*float64(calls)
+}
+
 // Longer returns the paths whose slices got longer in every batch, in proportion to its calls or
 // faster. It leaves out memory that is kept on purpose, and paths whose objects grow, there or
 // below.

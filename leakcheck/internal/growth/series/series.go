@@ -16,9 +16,13 @@ type Series struct {
 }
 
 // Grown is how much all batches added to the figure.
+//
+//go:noinline
 func (s *Series) Grown() int64 { return s.Values[len(s.Values)-1] - s.Values[0] }
 
 // Called is how often all batches called op.
+//
+//go:noinline
 func (s *Series) Called() int64 { return s.Calls[len(s.Calls)-1] - s.Calls[0] }
 
 // PerCall is by how much each call added to the figure, on average.

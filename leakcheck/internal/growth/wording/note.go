@@ -83,7 +83,7 @@ func Unjudged(r *finding.Resource) string {
 func UnjudgedSlice(l *finding.Longer) string {
 	what, how := "", fmt.Sprintf("; a first batch that fills them would tell: Iterations(%d)", l.FillAll())
 	if l.Queue {
-		what, how = sentInVain, ""
+		what, how = sentInVain, "; let op wait until they are received"
 	}
 	return fmt.Sprintf("could not tell, and did not judge: %s+%s/op via %s, in arrays that had room for them (%s of %s in use)%s", what,
 		series.BytesPerCall(l.Used.PerCall()), textfmt.Abridge(l.Path, message.MaxNameShown), textfmt.ByteCount(l.InUse()), textfmt.ByteCount(l.Bytes), how)
