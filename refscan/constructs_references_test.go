@@ -467,6 +467,20 @@ func TestReflection(t *testing.T) {
 		}
 		gReflectSlice = s.Interface()
 	}, &gReflectSlice)
+	made := reflect.StructOf([]reflect.StructField{
+		{Name: "A", Type: reflect.TypeFor[int]()},
+		{Name: "B", Type: reflect.TypeFor[*cargo]()},
+		{Name: "C", Type: reflect.SliceOf(reflect.ArrayOf(3, reflect.TypeFor[*cargo]()))},
+	})
+	keeps(t, "made struct", map[string]int64{"gReflectTyped.B": 1, "gReflectTyped.C[*][*]": 6}, func() {
+		s := reflect.New(made).Elem()
+		s.Field(1).Set(reflect.ValueOf(newCargo()))
+		s.Field(2).Set(reflect.MakeSlice(s.Field(2).Type(), 2, 2))
+		for i := range 6 {
+			s.Field(2).Index(i / 3).Index(i % 3).Set(reflect.ValueOf(newCargo()))
+		}
+		gReflectTyped = s.Addr().Interface()
+	}, &gReflectTyped)
 }
 
 var (

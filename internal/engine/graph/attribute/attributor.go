@@ -27,6 +27,7 @@ type attributor struct {
 	sorter   objset.Set              // see frontier.add
 	gather   gathering
 	groups   []group
+	groupAt  []int32 // by type: where its first group is, or was
 	partials partials
 	labels   []string // of the references of the current root
 	watch    *Watcher // nil unless the caller wants every claim

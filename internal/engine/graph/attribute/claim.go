@@ -97,9 +97,17 @@ func (a *attributor) notify(n *Node, g *group) {
 	}
 }
 
-// group returns the group of a type.
+// group returns the group of a type. Few types have more than one.
 func (a *attributor) group(b *bundle) *group {
-	for i := range a.groups {
+	for int(b.typ) >= len(a.groupAt) {
+		a.groupAt = append(a.groupAt, 0)
+	}
+	first := int(a.groupAt[b.typ])
+	if first >= len(a.groups) || a.groups[first].ty.Type != b.typ {
+		first = len(a.groups)
+		a.groupAt[b.typ] = int32(first)
+	}
+	for i := first; i < len(a.groups); i++ {
 		if g := &a.groups[i]; g.ty.Type == b.typ && g.ty.Layout == b.layout {
 			return g
 		}

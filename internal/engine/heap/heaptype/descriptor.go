@@ -2,6 +2,7 @@ package heaptype
 
 import (
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
@@ -47,25 +48,56 @@ func (k *maker) findRuntimeType(addr uint64) *Type {
 	return k.madeAtRunTime(rt)
 }
 
-// madeAtRunTime lays out a type that package reflect made at run time. It does so for funcs and for
-// pointers to known types only, and returns nil for all others.
+// madeAtRunTime lays out a type that package reflect made at run time: a func, or a pointer, slice,
+// array or struct of known types. It returns nil for maps and channels, and for structs that the
+// compiler made without a name, such as the groups of a map.
 func (k *maker) madeAtRunTime(rt *goruntime.RType) *Type {
-	t := &Type{Name: k.m.TypeString(rt), Kind: rt.Kind, Size: rt.Size, variant: variant{dict: rt.Addr}}
-	switch rt.Kind {
-	case reflect.Func:
-		t.Ops = []Op{{Kind: opFunc}}
-	case reflect.Pointer:
-		elem := k.byRuntimeType(rt.Elem)
-		if elem == nil {
-			return nil
+	t := &Type{Kind: rt.Kind, Size: rt.Size, variant: variant{dict: rt.Addr}}
+	elem := k.byRuntimeType(rt.Elem)
+	_, _, onHeap := k.m.Slot(rt.Addr)
+	switch {
+	case rt.Kind == reflect.Func:
+		t.Name, t.Ops = k.m.TypeString(rt), []Op{{Kind: opFunc}}
+	case rt.Kind == reflect.Struct && onHeap:
+		k.madeStruct(t, rt)
+	case elem == nil:
+		return nil
+	case rt.Kind == reflect.Pointer:
+		t.Name, t.Ops = "*"+elem.Name, []Op{{Kind: opPointer, Type: elem}}
+	case rt.Kind == reflect.Slice:
+		t.Name, t.Ops = "[]"+elem.Name, []Op{{Kind: opSlice, Type: elem}}
+	case rt.Kind == reflect.Array && elem.Size > 0:
+		n := rt.Size / elem.Size
+		t.Name = "[" + strconv.FormatUint(n, 10) + "]" + elem.Name
+		if elem.HasPointers() {
+			t.Ops = []Op{{Kind: OpArray, Type: elem, Len: n}}
 		}
-		t.Ops = []Op{{Kind: opPointer, Type: elem}}
 	default:
 		return nil
 	}
 	k.add(t)
 	k.number(t)
 	return t
+}
+
+// madeStruct lays out a struct. References in fields of an unknown type stay untyped.
+func (k *maker) madeStruct(t *Type, rt *goruntime.RType) {
+	var fields []string
+	for f := range k.m.StructFields(rt) {
+		name, of := k.m.FieldName(f), k.byRuntimeType(f.Type)
+		if of == nil {
+			continue
+		}
+		fields = append(fields, name+" "+of.Name)
+		for _, o := range of.Ops {
+			if len(t.Ops) > maxOps {
+				return
+			}
+			o.Offset, o.label = o.Offset+f.Offset, JoinLabel(name, o.label)
+			t.Ops = append(t.Ops, o)
+		}
+	}
+	t.Name = "struct { " + strings.Join(fields, "; ") + " }"
 }
 
 // sameShortName reports whether a full name ("example.com/app.T") is the one that reflect writes

@@ -3,6 +3,7 @@ package goruntime
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"reflect"
 	"sync/atomic"
 	"unsafe"
@@ -169,20 +170,15 @@ func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int, steps *i
 			}
 		}
 	case reflect.Struct:
-		// StructType{Type; PkgPath Name; Fields []StructField{Name, Typ, Offset}}
-		fields, n := m.Mem.U64(t.Addr+56), m.Mem.U64(t.Addr+64)
-		if n > 1<<16 {
-			return fmt.Errorf("the type %s claims %d fields", m.TypeString(t), n)
-		}
-		for i := uint64(0); i < n; i++ {
-			ft := m.typeAt(m.Mem.U64(fields + 24*i + 8))
+		for f := range m.StructFields(t) {
+			ft := m.typeAt(f.Type)
 			if ft == nil {
 				return fmt.Errorf("a field type of %s cannot be read", m.TypeString(t))
 			}
 			if ft.PtrBytes == 0 {
 				continue
 			}
-			if err := m.buildMask(ft, mask, off+m.Mem.U64(fields+24*i+16), depth+1, steps); err != nil {
+			if err := m.buildMask(ft, mask, off+f.Offset, depth+1, steps); err != nil {
 				return err
 			}
 		}
@@ -191,6 +187,29 @@ func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int, steps *i
 	}
 	return nil
 }
+
+// A StructField is a field of a struct type: the addresses of its name and type, and its offset.
+type StructField struct{ name, Type, Offset uint64 }
+
+// maxFields bounds the fields of a struct.
+const maxFields = 1 << 16
+
+// StructFields returns the fields of a struct type (go1.26 and go1.27 internal/abi/type.go,
+// StructType), the first maxFields of them.
+func (m *Model) StructFields(t *RType) iter.Seq[StructField] {
+	at, n := m.Mem.U64(t.Addr+rtypeSize+8), m.Mem.U64(t.Addr+rtypeSize+16)
+	return func(yield func(StructField) bool) {
+		for i := range min(n, maxFields) {
+			f := at + 24*i
+			if !yield(StructField{m.Mem.U64(f), m.Mem.U64(f + 8), m.Mem.U64(f + 16)}) {
+				return
+			}
+		}
+	}
+}
+
+// FieldName returns the name of a field, "?" if it cannot be read.
+func (m *Model) FieldName(f StructField) string { return m.name(f.name) }
 
 // copyMask sets the bits of a type that has a mask of its own.
 func (m *Model) copyMask(t *RType, mask []byte, off uint64) error {
