@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/wholefile"
@@ -101,5 +102,5 @@ func CheckTree(r *refscan.Report) error {
 			return errNode
 		}
 	}
-	return check(r.Roots)
+	return check(slices.Concat(r.Roots, r.Types, r.Missed))
 }
