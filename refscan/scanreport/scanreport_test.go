@@ -1,6 +1,8 @@
 package scanreport
 
 import (
+	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -127,4 +129,26 @@ func TestReadWhatWasWritten(t *testing.T) {
 		_, err := Read(path)
 		require.ErrorContains(t, err, want, content)
 	}
+}
+
+// A scan may come from anywhere: what can be read can be shown and compared.
+func FuzzDecode(f *testing.F) {
+	for _, s := range []*Scan{
+		scanAt(1, global("app.x", "[]*app.T", 1, 64, node("[*]", "*app.T", 3, 96))),
+		scanAt(2),
+	} {
+		var b bytes.Buffer
+		require.NoError(f, s.Encode(&b))
+		f.Add(b.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := Decode(data, "scan.json")
+		if err != nil {
+			return
+		}
+		require.NoError(t, s.WriteText(io.Discard, 10))
+		if g, err := s.Since(scanAt(1)); err == nil {
+			require.NoError(t, g.WriteText(io.Discard, 10))
+		}
+	})
 }
