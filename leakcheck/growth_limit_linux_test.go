@@ -65,7 +65,7 @@ func TestLeakBelowLimit(t *testing.T) {
 		{"inotify, in thousands", notify, 0, []leakcheck.GrowthOption{leakcheck.Iterations(1000)}, leaks},
 		{"inotify, long warm-up", notify, 0, []leakcheck.GrowthOption{leakcheck.Warmup(1000)}, leaks},
 		{"inotify, in full", notify, 0, []leakcheck.GrowthOption{leakcheck.Full()}, leaks},
-		{"files", openNull, 160, nil, leaks},
+		{"files", openNull, 160, nil, "made by github.com/leakgate/leakgate/leakcheck_test.openNull"},
 		{"files, in tens", openNull, 160, []leakcheck.GrowthOption{leakcheck.Iterations(10)}, leaks},
 		{"files, little room", openNull, 60, nil, leaks},
 		{"polls", events, 200, nil, leaks},

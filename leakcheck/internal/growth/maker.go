@@ -23,7 +23,7 @@ import (
 // os/file.go, os/pipe2_unix.go, net/fd_unix.go).
 var makers = [...][]string{
 	ledger.Process:    {"os.StartProcess"},
-	ledger.Descriptor: {"os.OpenFile", "os.openFileNolog", "os.NewFile", "os.newFile", "os.Pipe", "net.socket", "net.newFD", "net.(*netFD).accept"},
+	ledger.Descriptor: {"syscall.Open", "os.OpenFile", "os.openFileNolog", "os.NewFile", "os.newFile", "os.Pipe", "net.socket", "net.newFD", "net.(*netFD).accept"},
 	ledger.File:       {"os.CreateTemp", "os.MkdirTemp", "os.OpenFile", "os.Create", "os.Mkdir"},
 }
 
