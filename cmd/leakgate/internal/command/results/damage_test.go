@@ -22,8 +22,8 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// filled sets each field that JSON has to something, with one element in each list, down to a depth:
-// types refer to themselves.
+// filled sets each field that JSON has to something, with one element in each list, down to a
+// depth: types refer to themselves.
 func filled(v reflect.Value, depth int) {
 	if depth == 0 {
 		return
