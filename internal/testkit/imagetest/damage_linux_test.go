@@ -20,10 +20,17 @@ type bench struct {
 	m *goruntime.Model
 }
 
-// off returns the offset of a field.
+// offsetOf returns the offset of a field of one of the runtime's structures.
+func offsetOf(m *goruntime.Model, typ, field string) (uint64, error) {
+	l := m.Fields()
+	off, _ := l.Range(typ, field)
+	return off, l.Err()
+}
+
+// off is offsetOf for a field that is there.
 func (b *bench) off(typ, field string) uint64 {
 	b.t.Helper()
-	off, err := b.m.FieldOffset(typ, field)
+	off, err := offsetOf(b.m, typ, field)
 	require.NoError(b.t, err)
 	return off
 }

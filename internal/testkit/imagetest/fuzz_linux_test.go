@@ -92,15 +92,15 @@ func FuzzTables(f *testing.F) {
 	}
 	var tables []image.Range
 	for _, field := range []string{"funcnametab", "cutab", "filetab", "pctab", "pclntable", "ftab"} {
-		off, err := m.FieldOffset("runtime.moduledata", field)
+		off, err := offsetOf(m, "runtime.moduledata", field)
 		if err != nil {
 			f.Fatal(err)
 		}
 		tables = append(tables, image.Range{Addr: s.U64(md.Addr + off), Len: s.U64(md.Addr + off + 8)})
 	}
 	for _, bounds := range [][2]string{{"gofunc", "epclntab"}, {"types", "etypes"}} {
-		lo, err1 := m.FieldOffset("runtime.moduledata", bounds[0])
-		hi, err2 := m.FieldOffset("runtime.moduledata", bounds[1])
+		lo, err1 := offsetOf(m, "runtime.moduledata", bounds[0])
+		hi, err2 := offsetOf(m, "runtime.moduledata", bounds[1])
 		if err1 != nil || err2 != nil {
 			f.Fatal(err1, err2)
 		}

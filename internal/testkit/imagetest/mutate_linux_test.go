@@ -32,7 +32,7 @@ func (s *subject) places(tb testing.TB) [][]image.Range {
 		stacks = append(stacks, image.Range{Addr: g.SP, Len: g.Hi - g.SP})
 	}
 	mheap := variable("runtime.mheap_").Addr
-	allspans, err := m.FieldOffset("runtime.mheap", "allspans")
+	allspans, err := offsetOf(m, "runtime.mheap", "allspans")
 	require.NoError(tb, err)
 	for i := range s.U64(mheap + allspans + 8) {
 		spans = append(spans, image.Range{Addr: s.U64(s.U64(mheap+allspans) + 8*i), Len: size("runtime.mspan")})

@@ -10,12 +10,12 @@ import (
 func (w *Walker) channel(t *Type, mem []byte, base uint64) {
 	o := &w.Types.Offsets
 	elem := t.chanElem
-	if buf := Word(mem, o.chanBuf); buf != 0 && elem != nil && elem.HasPointers() {
+	if buf := Word(mem, uint64(o.channel.Buffer)); buf != 0 && elem != nil && elem.HasPointers() {
 		s, obj := w.Types.Model.Object(buf)
 		if s != nil && !s.NoScan && s.Addr(obj) != base {
 			w.Emit(Edge{Ref: RefInternal, To: buf, Layout: LayoutInternal, Confidence: FromOwner})
 			b, _ := Payload(s, obj)
-			for n := Word(mem, o.chanElems); n > 0 && uint64(len(b)) >= elem.Size; n-- {
+			for n := Word(mem, uint64(o.channel.Room)); n > 0 && uint64(len(b)) >= elem.Size; n-- {
 				w.Value(elem, b, 0)
 				b = b[elem.Size:]
 			}
@@ -31,15 +31,15 @@ func (w *Walker) channel(t *Type, mem []byte, base uint64) {
 // now, if it is one of this process, and else returns 0.
 func (tt *Table) ChannelRoom(t *Type, s *goruntime.Span, obj uint32) uint64 {
 	mem, addr := Payload(s, obj)
-	word := func(off uint64) uint64 { return Word(mem, off) }
+	word := func(field uintptr) uint64 { return Word(mem, uint64(field)) }
 	if s.NoScan {
 		if tt.Model.Peek == nil {
 			return 0
 		}
-		word = func(off uint64) uint64 { return tt.Model.Peek(addr + off) }
+		word = func(field uintptr) uint64 { return tt.Model.Peek(addr + uint64(field)) }
 	}
-	o := &tt.Offsets
-	used, all, buf := word(o.chanUsed), word(o.chanElems), word(o.chanBuf)
+	at := &tt.Offsets.channel
+	used, all, buf := word(at.Used), word(at.Room), word(at.Buffer)
 	holder, _ := tt.Model.Object(buf)
 	if elem := t.chanElem; holder != nil && elem != nil && elem.Size > 0 && used <= all && all <= holder.ElemSize/elem.Size {
 		return (all - used) * elem.Size
@@ -51,7 +51,7 @@ func (tt *Table) ChannelRoom(t *Type, s *goruntime.Span, obj uint32) uint64 {
 // is not known. A goroutine that waits at a channel may have it in the runtime's frames alone,
 // since its own code needs the channel no more.
 func (tt *Table) channelAt(addr uint64) *Type {
-	at := addr + tt.Offsets.chanElemType
+	at := addr + uint64(tt.Offsets.channel.ElemType)
 	if !tt.Model.Mem.Try(at, 8) {
 		return nil
 	}

@@ -7,9 +7,9 @@ const maxDirectory = 1 << 40
 //
 //go:norace
 func (w *Walker) mapHeader(t *Type, header []byte) {
-	o := &w.Types.Offsets
+	o := &w.Types.Offsets.Map
 	l := w.Types.MapLayout(t)
-	dir, dirLen := Word(header, o.MapDirPtr), Word(header, o.mapDirLen)
+	dir, dirLen := Word(header, uint64(o.Directory)), Word(header, uint64(o.Length))
 	if dir == 0 {
 		return
 	}
@@ -21,7 +21,7 @@ func (w *Walker) mapHeader(t *Type, header []byte) {
 		slots = w.tables(l, dir, dirLen)
 	}
 	// Trust the count in the header only up to the number of slots.
-	used := int64(min(Word(header, o.mapUsed), slots))
+	used := int64(min(Word(header, uint64(o.Used)), slots))
 	w.Entries += used
 	if l.inline {
 		w.InlineEntries += used
@@ -61,7 +61,7 @@ func (w *Walker) tables(l *mapLayout, dir, dirLen uint64) (slots uint64) {
 // table returns the address and number of the groups of the table at entry i of a directory. It
 // returns 0 groups if another entry stands for the table.
 func (w *Walker) table(addr, i uint64) (groups, n uint64) {
-	o := &w.Types.Offsets
+	o := &w.Types.Offsets.table
 	s, obj := w.Types.Model.Object(addr)
 	if s == nil || s.NoScan {
 		return 0, 0
@@ -69,10 +69,10 @@ func (w *Walker) table(addr, i uint64) (groups, n uint64) {
 	b, _ := Payload(s, obj)
 	// The depth of a table says how many entries lead to it; its index is that of the first of
 	// them.
-	if Word(b, o.tableIndex) != i {
+	if Word(b, uint64(o.Index)) != i {
 		return 0, 0
 	}
-	return Word(b, o.tableGroups), max(Word(b, o.tableMask)+1, 1)
+	return Word(b, uint64(o.Groups)), max(Word(b, uint64(o.Mask))+1, 1)
 }
 
 // groups walks the slots in use of n groups, if walk is true. It returns the number of slots.

@@ -472,9 +472,9 @@ func (w *stackWalk) mapOnStack(fv *Var, label string, t *heaptype.Type, addr, si
 	if uint64(len(header)) < size {
 		return
 	}
-	w.take(addr + w.types.Offsets.MapDirPtr)
+	w.take(addr + uint64(w.types.Offsets.Map.Directory))
 	sub := &w.typedAt(depth, fv, label, t, heaptype.LayoutMap).walker
-	dir := heaptype.Word(header, w.types.Offsets.MapDirPtr)
+	dir := heaptype.Word(header, uint64(w.types.Offsets.Map.Directory))
 	if group := w.st.Goroutine.Stack(dir); group != nil {
 		l := w.types.MapLayout(t)
 		if l.Group != 0 && uint64(len(group)) >= l.Group {

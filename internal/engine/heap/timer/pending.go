@@ -34,41 +34,35 @@ type pendingTimers struct {
 // maxTimers bounds the timers of one heap.
 const maxTimers = 1 << 28
 
-// allPending lists the pending timers, in any order. It finds none if the names lack runtime.allp.
+// allPending lists the pending timers, in any order.
 func allPending(m *goruntime.Model) (*pendingTimers, error) {
 	t := &pendingTimers{}
+	r := reader{m: m, to: t}
 	l := m.Fields()
-	allp := l.Variable("runtime.allp")
-	if l.Err() != nil {
-		return t, nil
-	}
-	var (
-		oHeap       = l.Offset("runtime.p", "timers.heap")
-		oBubble     = l.Offset("runtime.g", "bubble")
-		oBubbleHeap = l.Offset("runtime.synctestBubble", "timers.heap")
-	)
-	r := newReader(m, l, t)
-	if l.Err() != nil {
+	if l.Fill(&r.at, &r.g, &r.p, &r.variables); l.Err() != nil {
 		return nil, l.Err()
 	}
+	// the type is missing if nothing in the program makes such timers
+	r.offset, _ = l.Maybe("runtime.timeTimer", "timer")
 	// Up to its capacity: behind its length are processors that GOMAXPROCS has switched off
 	// (runtime/proc.go, procresize).
-	list, n := m.Mem.U64(allp.Addr), m.Mem.U64(allp.Addr+16)
+	allp := uint64(r.variables.AllPs)
+	list, n := m.Mem.U64(allp), m.Mem.U64(allp+16)
 	if n > rtlayout.MaxProcessors {
 		return nil, fmt.Errorf("the program claims %d processors", n)
 	}
 	for i := range n {
 		if p := m.Mem.U64(list + 8*i); p != 0 {
-			if err := r.heap(p + oHeap); err != nil {
+			if err := r.heap(p + uint64(r.p.Timers)); err != nil {
 				return nil, err
 			}
 		}
 	}
 	seen := make(map[uint64]bool)
 	for _, g := range m.Goroutines {
-		if b := m.Mem.U64(g.Addr + oBubble); b != 0 && !seen[b] {
+		if b := m.Mem.U64(g.Addr + uint64(r.g.Bubble)); b != 0 && !seen[b] {
 			seen[b] = true
-			if err := r.heap(b + oBubbleHeap); err != nil {
+			if err := r.heap(b + uint64(r.at.Bubble)); err != nil {
 				return nil, err
 			}
 		}
@@ -81,18 +75,11 @@ type reader struct {
 	m  *goruntime.Model
 	to *pendingTimers
 
-	when, period, f, arg, state, fake, offset, size, entry uint64
-}
-
-func newReader(m *goruntime.Model, l *rtlayout.Lookup, to *pendingTimers) *reader {
-	const timer = "runtime.timer"
-	// the type is missing if nothing in the program makes such timers
-	offset, _ := l.Maybe("runtime.timeTimer", "timer")
-	return &reader{
-		m: m, to: to, when: l.Offset(timer, "when"), period: l.Offset(timer, "period"), f: l.Offset(timer, "f"), arg: l.Offset(timer, "arg"),
-		state: l.Offset(timer, "state"), fake: l.Offset(timer, "isFake"), size: l.Size(timer), entry: l.Size("runtime.timerWhen"),
-		offset: offset,
-	}
+	at        rtlayout.Timer
+	g         rtlayout.Goroutine
+	p         rtlayout.Processor
+	variables rtlayout.Variables
+	offset    uint64
 }
 
 // heap reads the heap that the slice at an address holds.
@@ -108,26 +95,27 @@ func (r *reader) heap(slice uint64) error {
 	if n > maxTimers {
 		return fmt.Errorf("a heap of timers claims %d of them", n)
 	}
-	b := mem.Bytes(at, n*r.entry)
+	entry := uint64(r.at.Entry)
+	b := mem.Bytes(at, n*entry)
 	if b == nil {
 		return mem.Err()
 	}
 	for i := uint64(0); i < n; i++ {
-		addr := binary.LittleEndian.Uint64(b[i*r.entry:])
+		addr := binary.LittleEndian.Uint64(b[i*entry:])
 		if span, _, _ := r.m.Slot(addr); span == nil {
 			continue // a timer of the network poller
 		}
-		t := mem.Bytes(addr, r.size)
+		t := mem.Bytes(addr, uint64(r.at.Size))
 		if t == nil {
 			return fmt.Errorf("a heap of timers: %w", mem.Err())
 		}
-		when := int64(binary.LittleEndian.Uint64(t[r.when:]))
-		if when == 0 || t[r.state]&rtlayout.TimerZombie != 0 {
+		when := int64(binary.LittleEndian.Uint64(t[r.at.When:]))
+		if when == 0 || t[r.at.State]&rtlayout.TimerZombie != 0 {
 			continue
 		}
 		r.to.List = append(r.to.List, Pending{
-			Addr: addr, Offset: r.offset, When: when, Period: int64(binary.LittleEndian.Uint64(t[r.period:])), Fn: binary.LittleEndian.Uint64(t[r.f:]),
-			ArgType: binary.LittleEndian.Uint64(t[r.arg:]), Arg: binary.LittleEndian.Uint64(t[r.arg+8:]), Fake: t[r.fake] != 0,
+			Addr: addr, Offset: r.offset, When: when, Period: int64(binary.LittleEndian.Uint64(t[r.at.Period:])), Fn: binary.LittleEndian.Uint64(t[r.at.Fn:]),
+			ArgType: binary.LittleEndian.Uint64(t[r.at.Arg:]), Arg: binary.LittleEndian.Uint64(t[r.at.Arg+8:]), Fake: t[r.at.Fake] != 0,
 		})
 	}
 	return nil

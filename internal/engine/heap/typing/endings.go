@@ -59,7 +59,7 @@ func endingOf(m *goruntime.Model, name string) ending {
 		if e.typ == "" {
 			e.typ = name
 		}
-		if off, err := m.FieldOffset(e.typ, e.field); err == nil {
+		if off, ok := m.Fields().Maybe(e.typ, e.field); ok {
 			return ending{off, e.how, e.state}
 		}
 	}
@@ -77,7 +77,7 @@ type Endings struct {
 // NewEndings returns the endings of objects of these types.
 func NewEndings(types *heaptype.Table) *Endings {
 	e := &Endings{types: types}
-	if off, err := types.Model.FieldOffset("runtime.hchan", "closed"); err == nil {
+	if off, ok := types.Model.Fields().Maybe("runtime.hchan", "closed"); ok {
 		e.channel = ending{off, halfSet, "closed"}
 	}
 	return e

@@ -132,23 +132,22 @@ func (r *Recorder) clear(table, size uint64) {
 // findGo gives the library the runtime's addresses and offsets that lead to the stack of a
 // goroutine.
 func (r *Recorder) findGo(l *rtlayout.Lookup) error {
-	const m, g, module = "runtime.m", "runtime.g", "runtime.moduledata"
-	words := map[uint64]uint64{
-		ofNext: l.Offset(m, "alllink"), ofProcid: l.Offset(m, "procid"), ofCurg: l.Offset(m, "curg"),
-		ofLo: l.Offset(g, "stack.lo"), ofHi: l.Offset(g, "stack.hi"), ofSP: l.Offset(g, "sched.sp"), ofBP: l.Offset(g, "sched.bp"),
-		ofStatus: l.Offset(g, "atomicstatus"),
+	var m rtlayout.Thread
+	var g rtlayout.Goroutine
+	var module rtlayout.Module
+	var at rtlayout.Variables
+	if l.Fill(&m, &g, &module, &at); l.Err() != nil {
+		return l.Err()
 	}
-	words[ofExtra], _ = l.Maybe(m, "isExtraInC")
-	threads, first := l.Variable("runtime.allm"), l.Variable("runtime.firstmoduledata")
-	text, etext := l.Offset(module, "text"), l.Offset(module, "etext")
-	if err := l.Err(); err != nil {
-		return err
-	}
-	words[ofTextLo], words[ofTextHi] = r.at(first.Addr+text), r.at(first.Addr+etext)
-	for of, value := range words {
+	extra, _ := l.Maybe("runtime.m", "isExtraInC")
+	for of, value := range map[uint64]uint64{
+		ofNext: m.Next, ofProcid: m.ID, ofCurg: m.Goroutine, ofExtra: extra,
+		ofLo: uint64(g.StackLo), ofHi: uint64(g.StackHi), ofSP: uint64(g.SP), ofBP: uint64(g.BP), ofStatus: uint64(g.Status),
+		ofTextLo: r.at(uint64(at.Modules + module.Text)), ofTextHi: r.at(uint64(at.Modules + module.TextEnd)),
+	} {
 		r.set(of, value)
 	}
-	r.set(ofAllm, threads.Addr)
+	r.set(ofAllm, uint64(at.AllMs))
 	return nil
 }
 

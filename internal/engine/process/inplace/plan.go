@@ -27,13 +27,11 @@ type Plan struct {
 
 // places are addresses of the runtime's variables, and offsets of fields.
 type places struct {
-	at                                  rtlayout.Variables
-	gcPhase, chunks                     uintptr
-	bitsNext, bitsCurrent, bitsPrevious uintptr // of runtime.gcBitsArenas
-	mheap                               rtlayout.Heap
-	mspan                               rtlayout.Span
-	g                                   rtlayout.Goroutine
-	bitsArenaNext, bitsArenaSize        uintptr
+	at     rtlayout.Variables
+	tables rtlayout.Tables
+	mheap  rtlayout.Heap
+	mspan  rtlayout.Span
+	g      rtlayout.Goroutine
 
 	_ [0]func() // is not compared: the comparison would be code
 }
@@ -42,21 +40,8 @@ type places struct {
 // addresses in memory and in the debug information.
 func NewPlan(names *debuginfo.Index, bias uint64) (*Plan, error) {
 	l := rtlayout.In(names, bias)
-	variable := func(name string) uintptr { return uintptr(l.Variable(name).Addr) }
-	p := &Plan{places: places{gcPhase: variable("runtime.gcphase"), chunks: variable("runtime.persistentChunks")}}
-	l.Fill(&p.places.at, &p.places.mheap, &p.places.mspan, &p.places.g)
-	const arena = "runtime.gcBitsArena"
-	p.places.bitsArenaNext, p.places.bitsArenaSize = uintptr(l.Offset(arena, "next")), uintptr(l.Size(arena))
-	arenas := l.Variable("runtime.gcBitsArenas")
-	lists := l.Type(arenas.Type)
-	list := func(name string) uintptr {
-		off, _, ok := l.Field(&lists, name)
-		if !ok {
-			l.Fail("the variable runtime.gcBitsArenas has no field %s", name)
-		}
-		return uintptr(arenas.Addr + off)
-	}
-	p.places.bitsNext, p.places.bitsCurrent, p.places.bitsPrevious = list("next"), list("current"), list("previous")
+	p := &Plan{}
+	l.Fill(&p.places.at, &p.places.tables, &p.places.mheap, &p.places.mspan, &p.places.g)
 	if err := p.addModules(l, largeVariables(names, bias)); err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func pointer(a uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointe
 func walk(at uintptr) {
 	c := (*control)(pointer(at))
 	c.status, c.nregions, c.heapBytes, c.otherBytes, c.min, c.max = whole, 0, 0, 0, ^uintptr(0), 0
-	if c.mode != measure && rawmem.Half(c.places.gcPhase) != 0 {
+	if c.mode != measure && rawmem.Half(c.places.at.Phase) != 0 {
 		c.status = collecting
 		return
 	}
@@ -105,12 +105,12 @@ func walk(at uintptr) {
 	}
 	all := c.places.at.Heap + c.places.mheap.AllSpans
 	c.takeOutsideHeap(rawmem.Word(all), rawmem.Word(all+8)*8)
-	for a := rawmem.Word(c.places.chunks); a != 0; a = rawmem.Word(a) {
+	for a := rawmem.Word(c.places.tables.Chunks); a != 0; a = rawmem.Word(a) {
 		c.takeOutsideHeap(a, chunkSize)
 	}
-	c.walkBits(rawmem.Word(c.places.bitsNext))
-	c.walkBits(rawmem.Word(c.places.bitsCurrent))
-	c.walkBits(rawmem.Word(c.places.bitsPrevious))
+	c.walkBits(rawmem.Word(c.places.tables.NextBits))
+	c.walkBits(rawmem.Word(c.places.tables.CurrentBits))
+	c.walkBits(rawmem.Word(c.places.tables.PreviousBits))
 }
 
 // walkSpans takes spans of objects with pointers. Of spans of objects without pointers it takes
@@ -201,8 +201,8 @@ func (c *control) walkStacks() {
 //go:norace
 //go:nocheckptr
 func (c *control) walkBits(a uintptr) {
-	for ; a != 0; a = rawmem.Word(a + c.places.bitsArenaNext) {
-		c.takeOutsideHeap(a, c.places.bitsArenaSize)
+	for ; a != 0; a = rawmem.Word(a + c.places.tables.Next) {
+		c.takeOutsideHeap(a, c.places.tables.Size)
 	}
 }
 

@@ -2,30 +2,13 @@ package gcwatch
 
 import "github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 
-// Counters are the addresses of the counters of the collector in a process (go1.26 and go1.27
-// runtime/mgc.go, mgcpacer.go, mstats.go).
-type Counters struct {
-	number        uint64 // memstats.numgc: number of collections that have ended
-	marked        uint64 // gcController.heapMarked: bytes that the last collection found alive
-	sweep         uint64 // mheap_.sweepgen: 2 more with each collection
-	begun         uint64 // work.cycles: number of collections that have begun
-	starting      uint64 // work.startSema: 0 while a collection is about to begin
-	before, after uint64 // work.heap0, heap1: the heap when marking began, and when it ended
-}
+// Counters are the addresses of the counters of the collector in a process.
+type Counters struct{ at rtlayout.Counters }
 
 // FindCounters finds the counters by debug information.
 func FindCounters(l *rtlayout.Lookup) (*Counters, error) {
-	const work, workType = "runtime.work", "runtime.workType"
-	at := func(variable, typ, field string) uint64 { return l.Variable(variable).Addr + l.Offset(typ, field) }
-	c := &Counters{
-		number:   at("runtime.memstats", "runtime.mstats", "numgc"),
-		marked:   at("runtime.gcController", "runtime.gcControllerState", "heapMarked"),
-		sweep:    at("runtime.mheap_", "runtime.mheap", "sweepgen"),
-		begun:    at(work, workType, "cycles"),
-		starting: at(work, workType, "startSema"),
-		before:   at(work, workType, "heap0"),
-		after:    at(work, workType, "heap1"),
-	}
+	c := &Counters{}
+	l.Fill(&c.at)
 	return c, l.Err()
 }
 
@@ -53,12 +36,12 @@ type Marking struct {
 func (c *Counters) Last(m Memory) (Marking, error) {
 	r := words{m: m}
 	for {
-		last := Marking{Number: uint32(r.word(c.number, 4)), Marked: int64(r.word(c.marked, 8)), Allocated: -1}
-		before, after := int64(r.word(c.before, 8)), int64(r.word(c.after, 8))
-		if r.word(c.starting, 4) != 0 && uint32(r.word(c.begun, 4)) == last.Number && after >= before {
+		last := Marking{Number: uint32(r.word(c.at.Number, 4)), Marked: int64(r.word(c.at.Marked, 8)), Allocated: -1}
+		before, after := int64(r.word(c.at.Before, 8)), int64(r.word(c.at.After, 8))
+		if r.word(c.at.Starting, 4) != 0 && uint32(r.word(c.at.Begun, 4)) == last.Number && after >= before {
 			last.Allocated = after - before
 		}
-		if r.err != nil || uint32(r.word(c.number, 4)) == last.Number {
+		if r.err != nil || uint32(r.word(c.at.Number, 4)) == last.Number {
 			return last, r.err
 		}
 	}
@@ -75,7 +58,7 @@ func (c Marking) Least() (bytes int64, known bool) {
 
 // Swept is how many collections have ended, modulo 2^31, as goruntime.Model.Cycles counts them.
 func (c *Counters) Swept(m Memory) (uint32, error) {
-	generation, err := m.Word(c.sweep, 4)
+	generation, err := m.Word(c.at.Sweepgen, 4)
 	return uint32(generation) / 2, err
 }
 

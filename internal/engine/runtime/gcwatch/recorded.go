@@ -15,22 +15,14 @@ import (
 // profiler counts allocations and frees by mark phase, and publishes them two phases later (go1.26
 // and go1.27 runtime/mprof.go, mProf_Malloc, mProf_Free, mProf_NextCycle).
 type Records struct {
-	first, cycle, rate, sweep                uint64 // addresses
-	next, depth, size, bucket, future, phase uint64 // offsets and sizes
-	allocated, freed                         uint64
+	bucket rtlayout.Bucket
+	at     rtlayout.Record
 }
 
 // FindRecords finds the records by debug information.
 func FindRecords(l *rtlayout.Lookup) (*Records, error) {
-	const bucket, phase = "runtime.bucket", "runtime.memRecordCycle"
-	r := &Records{
-		first: l.Variable("runtime.mbuckets").Addr, cycle: l.Variable("runtime.mProfCycle").Addr,
-		rate:  l.Variable("runtime.MemProfileRate").Addr,
-		sweep: l.Variable("runtime.sweep").Addr + l.Offset("runtime.sweepdata", "active.state"),
-		next:  l.Offset(bucket, "allnext"), depth: l.Offset(bucket, "nstk"), size: l.Offset(bucket, "size"), bucket: l.Size(bucket),
-		future: l.Offset("runtime.memRecord", "future"), phase: l.Size(phase),
-		allocated: l.Offset(phase, "allocs"), freed: l.Offset(phase, "frees"),
-	}
+	r := &Records{}
+	l.Fill(&r.bucket, &r.at)
 	return r, l.Err()
 }
 
@@ -54,20 +46,20 @@ var errDamaged = errors.New("the memory profiler's records cannot be read: they 
 // Garbage that is not swept yet counts as alive: see Swept. Read makes some twelve reads a record.
 func (r *Records) Read(m Memory) (all []Recorded, err error) {
 	w := words{m: m}
-	cycle := w.word(r.cycle, 4) // and in the lowest bit whether it is published
-	rate := int64(w.word(r.rate, 8))
+	cycle := w.word(r.at.Cycle, 4) // and in the lowest bit whether it is published
+	rate := int64(w.word(r.at.Rate, 8))
 	if rate <= 0 && w.err == nil {
 		return nil, errOff
 	}
 	n := 0
-	for b := w.word(r.first, 8); b != 0 && w.err == nil; b = w.word(b+r.next, 8) {
-		depth := w.word(b+r.depth, 8)
+	for b := w.word(r.at.First, 8); b != 0 && w.err == nil; b = w.word(b+r.bucket.Next, 8) {
+		depth := w.word(b+r.bucket.Depth, 8)
 		if n++; n > maxRecords || depth > maxDepth {
 			return nil, errDamaged
 		}
-		active := b + r.bucket + 8*depth
-		objects := func(at uint64) int64 { return int64(w.word(at+r.allocated, 8) - w.word(at+r.freed, 8)) }
-		in := func(phase uint64) int64 { return objects(active + r.future + phase%phases*r.phase) }
+		active := b + r.bucket.Size + 8*depth
+		objects := func(at uint64) int64 { return int64(w.word(at+r.at.Allocated, 8) - w.word(at+r.at.Freed, 8)) }
+		in := func(phase uint64) int64 { return objects(active + r.at.Future + phase%phases*r.at.Phase) }
 		before, added := objects(active), in(cycle>>1+1)
 		if cycle&1 == 0 {
 			before += in(cycle >> 1)
@@ -77,12 +69,12 @@ func (r *Records) Read(m Memory) (all []Recorded, err error) {
 		}
 		stack := make([]uint64, depth)
 		for i := range stack {
-			stack[i] = w.word(b+r.bucket+8*uint64(i), 8)
+			stack[i] = w.word(b+r.bucket.Size+8*uint64(i), 8)
 		}
-		size := int64(w.word(b+r.size, 8))
+		size := int64(w.word(b+r.bucket.Object, 8))
 		all = append(all, Recorded{stack, scaled(before*size, size, rate), scaled((before+added)*size, size, rate)})
 	}
-	if w.err == nil && w.word(r.cycle, 4)>>1 != cycle>>1 {
+	if w.err == nil && w.word(r.at.Cycle, 4)>>1 != cycle>>1 {
 		w.err = errDamaged
 	}
 	return all, w.err
@@ -149,6 +141,6 @@ func scaled(bytes, size, rate int64) int64 {
 // Swept reports whether all garbage that the last mark phase found has been freed.
 func (r *Records) Swept(m Memory) bool {
 	const drained = 1 << 31 // go1.26 runtime/mgcsweep.go, sweepDrainedMask
-	state, err := m.Word(r.sweep, 4)
+	state, err := m.Word(r.at.Sweep, 4)
 	return err == nil && state&drained != 0
 }

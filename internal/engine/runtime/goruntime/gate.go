@@ -39,12 +39,8 @@ func (g *Gate) Check(mem *image.Space, threads []Thread) error {
 	if err != nil {
 		return err
 	}
-	status := g.m.fields.Offset("runtime.g", "atomicstatus")
-	if err := g.m.fields.Err(); err != nil {
-		return err
-	}
 	for gp, p := range placed {
-		if s := mem.U32(gp + status); p.positionUnknown || s == rtlayout.Copystack || s&rtlayout.Scanning != 0 {
+		if s := mem.U32(gp + uint64(g.m.g.Status)); p.positionUnknown || s == rtlayout.Copystack || s&rtlayout.Scanning != 0 {
 			return ErrUnsafePoint
 		}
 	}
@@ -57,12 +53,12 @@ func (g *Gate) Check(mem *image.Space, threads []Thread) error {
 func (g *Gate) SignalStack(mem *image.Space, sp uint64) (lo, hi uint64) {
 	m := g.m
 	m.Mem = mem
-	err := m.eachThread(func(f *threadFields, mp, gp uint64) bool {
-		signal := mem.U64(mp + f.gsignal)
-		if f.on(m, sp, signal) || !f.on(m, sp, gp) && !f.on(m, sp, mem.U64(mp+f.g0)) {
+	err := m.eachThread(func(mp, gp uint64) bool {
+		signal := mem.U64(mp + m.thread.Signal)
+		if m.on(sp, signal) || !m.on(sp, gp) && !m.on(sp, mem.U64(mp+m.thread.G0)) {
 			return true
 		}
-		lo, hi = f.stack(m, signal)
+		lo, hi = m.stack(signal)
 		return false
 	})
 	if err != nil {
@@ -76,11 +72,7 @@ func (g *Gate) SignalStack(mem *image.Space, sp uint64) (lo, hi uint64) {
 // Check, for the same stop.
 func (g *Gate) Resting() error {
 	m := g.m
-	phase, waiting := m.fields.Variable("runtime.gcphase").Addr, m.fields.Variable("runtime.sched").Addr+m.fields.Offset("runtime.schedt", "gcwaiting")
-	if err := m.fields.Err(); err != nil {
-		return err
-	}
-	if m.Mem.U32(phase) != 0 || m.Mem.U8(waiting) != 0 {
+	if m.Mem.U32(uint64(m.variables.Phase)) != 0 || m.Mem.U8(uint64(m.variables.Waiting)) != 0 {
 		return ErrUnsafePoint
 	}
 	return m.Mem.Err()

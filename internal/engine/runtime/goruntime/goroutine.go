@@ -41,7 +41,6 @@ type Goroutine struct {
 // were running, caller and placed give the position; the other running ones are lost.
 func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error {
 	r := goroutineReader{m: m, caller: caller, placed: placed}
-	m.fields.Fill(&r.at)
 	r.xregs, r.hasXRegs = m.fields.Maybe("runtime.g", "xRegs.state")
 	all, err := m.AllGs()
 	if err != nil {
@@ -50,7 +49,6 @@ func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error
 	if err := m.fields.Err(); err != nil {
 		return err
 	}
-	m.waits, m.defers = m.findWaitFields(), m.findDeferFields()
 	for _, addr := range all {
 		gr, err := r.read(addr)
 		if err != nil {
@@ -66,7 +64,6 @@ func (m *Model) loadGoroutines(caller Caller, placed map[uint64]placement) error
 // A goroutineReader reads the records of goroutines.
 type goroutineReader struct {
 	m        *Model
-	at       rtlayout.Goroutine
 	xregs    uint64
 	hasXRegs bool
 	caller   Caller
@@ -75,7 +72,7 @@ type goroutineReader struct {
 
 // read reads the record at an address, and returns nil if the goroutine has ended.
 func (r *goroutineReader) read(addr uint64) (*Goroutine, error) {
-	m, g, mem := r.m, &r.at, r.m.Mem
+	m, g, mem := r.m, &r.m.g, r.m.Mem
 	word := func(field uintptr) uint64 { return mem.U64(addr + uint64(field)) }
 	status := mem.U32(addr + uint64(g.Status))
 	// The runtime may just be copying the stack: pointers may lead into the old or the new one.
@@ -107,9 +104,10 @@ func (r *goroutineReader) read(addr uint64) (*Goroutine, error) {
 
 // position finds out where a goroutine stands.
 func (r *goroutineReader) position(gr *Goroutine, status uint32, moving bool) {
+	g := &r.m.g
 	word := func(field uintptr) uint64 { return r.m.Mem.U64(gr.Addr + uint64(field)) }
 	p, onThread := r.placed[gr.Addr]
-	sysSP := word(r.at.SyscallSP)
+	sysSP := word(g.SyscallSP)
 	switch {
 	case gr.Addr == r.caller.G || (r.caller.G == 0 && gr.Lo < r.caller.SP && r.caller.SP <= gr.Hi):
 		gr.IsCaller = true
@@ -117,7 +115,7 @@ func (r *goroutineReader) position(gr *Goroutine, status uint32, moving bool) {
 	case sysSP != 0:
 		// From go1.26 on, a goroutine that returns from a system call is "running" without a P
 		// (runtime/proc.go, exitsyscall); its position at the entry is still valid.
-		gr.PC, gr.SP, gr.syscall = word(r.at.SyscallPC), sysSP, true
+		gr.PC, gr.SP, gr.syscall = word(g.SyscallPC), sysSP, true
 	case onThread:
 		gr.registers, gr.interrupted, gr.lost = p.registers, p.interrupted, p.positionUnknown || moving
 		switch {
@@ -126,13 +124,13 @@ func (r *goroutineReader) position(gr *Goroutine, status uint32, moving bool) {
 		case p.positionUnknown:
 			gr.SP = gr.Lo
 		default:
-			gr.PC, gr.SP, gr.lr = word(r.at.PC), word(r.at.SP), word(r.at.LR)
+			gr.PC, gr.SP, gr.lr = word(g.PC), word(g.SP), word(g.LR)
 		}
 	case status == rtlayout.Running:
 		gr.lost = true
 		gr.SP = gr.Lo
 	default:
-		gr.PC, gr.SP, gr.lr = word(r.at.PC), word(r.at.SP), word(r.at.LR)
+		gr.PC, gr.SP, gr.lr = word(g.PC), word(g.SP), word(g.LR)
 		gr.lost = moving
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"sort"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
-	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
 
 // A Slot is a word of a goroutine's stack (or of its saved registers) that the collector would
@@ -58,8 +57,7 @@ func (m *Model) LiveSlots(g *Goroutine, visit func(Slot)) error {
 		s.word(nil, g.ctxtAddr, g.ctxt, false)
 	}
 	if g.xregs != 0 {
-		n := m.fields.FieldSize("runtime.xRegState", "regs")
-		off := m.fields.Offset("runtime.xRegState", "regs")
+		off, n := m.fields.Range("runtime.xRegState", "regs")
 		b := m.Mem.Bytes(g.xregs+off, n)
 		for i := uint64(0); i+8 <= uint64(len(b)); i += 8 {
 			s.word(nil, g.xregs+off+i, u64(b, i), true)
@@ -275,25 +273,8 @@ func (s *stackScan) regArgs() (size uint64, ptrs ptrMap, ok bool) {
 	return 0, ptrMap{}, false
 }
 
-// deferFields are offsets in the record of a deferred call, runtime._defer.
-type deferFields struct {
-	fn, link, heap, sp uint64
-	err                error
-}
-
-func (m *Model) findDeferFields() deferFields {
-	const record = "runtime._defer"
-	l := rtlayout.In(m.names, m.bias)
-	f := deferFields{fn: l.Offset(record, "fn"), link: l.Offset(record, "link"), heap: l.Offset(record, "heap"), sp: l.Offset(record, "sp")}
-	f.err = l.Err()
-	return f
-}
-
 func (s *stackScan) deferred() error {
-	fields := &s.m.defers
-	if fields.err != nil {
-		return fields.err
-	}
+	at := &s.m.deferred
 	read := func(addr uint64) uint64 {
 		if v, ok := s.g.word(addr); ok {
 			return v
@@ -305,12 +286,12 @@ func (s *stackScan) deferred() error {
 		if list.Returns(d) {
 			return errors.New("the list of deferred calls does not end")
 		}
-		if fn := read(d + fields.fn); fn != 0 {
-			s.deferredCall(s.frames[read(d+fields.sp)], d+fields.fn, fn)
+		if fn := read(d + at.Fn); fn != 0 {
+			s.deferredCall(s.frames[read(d+at.SP)], d+at.Fn, fn)
 		}
-		link := read(d + fields.link)
-		s.word(nil, d+fields.link, link, false)
-		if read(d+fields.heap&^7)>>(8*(fields.heap&7))&0xff != 0 {
+		link := read(d + at.Next)
+		s.word(nil, d+at.Next, link, false)
+		if read(d+at.Heap&^7)>>(8*(at.Heap&7))&0xff != 0 {
 			s.visit(Slot{Value: d, Record: true})
 		}
 		d = link

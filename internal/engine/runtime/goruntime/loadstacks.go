@@ -1,7 +1,6 @@
 package goruntime
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
@@ -33,29 +32,18 @@ func (m *Model) prefetchGoroutines() error {
 	if err != nil {
 		return err
 	}
-	size := m.fields.Size("runtime.g")
-	if err := m.fields.Err(); err != nil {
-		return err
-	}
-	return m.loadAround(gs, size)
+	return m.loadAround(gs, uint64(m.g.Size))
 }
 
 // AllGs returns the addresses of all g, including those that have ended and wait to be reused.
 func (m *Model) AllGs() ([]uint64, error) {
-	v, ok := m.names.GlobalByName("runtime.allgs")
-	if !ok {
-		return nil, errors.New("the variable runtime.allgs is not in the debug information")
-	}
-	list, n := m.Mem.U64(v.Addr+m.bias), m.Mem.U64(v.Addr+m.bias+8)
+	at := &m.variables
+	list, n := m.Mem.U64(uint64(at.AllGs)), m.Mem.U64(uint64(at.AllGs)+8)
 	if m.stopped {
 		// The list may just be growing. The runtime writes these two variables in an order that
 		// readers can rely on (runtime/proc.go, allgadd).
-		first, ok1 := m.names.GlobalByName("runtime.allgptr")
-		length, ok2 := m.names.GlobalByName("runtime.allglen")
-		if ok1 && ok2 {
-			n = m.Mem.U64(length.Addr + m.bias)
-			list = m.Mem.U64(first.Addr + m.bias)
-		}
+		n = m.Mem.U64(uint64(at.LenGs))
+		list = m.Mem.U64(uint64(at.FirstG))
 	}
 	if n > maxGoroutines {
 		return nil, fmt.Errorf("the program claims %d goroutines", n)

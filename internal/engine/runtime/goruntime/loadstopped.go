@@ -31,9 +31,7 @@ func LoadStopped(mem *image.Space, names *debuginfo.Index, bias uint64, goarch s
 	m.stopped = true
 	_, m.raceDetector = names.GlobalByName("runtime.racedatastart")
 	m.Stopped.Threads = len(threads)
-	if phase, ok := names.GlobalByName("runtime.gcphase"); ok {
-		m.Stopped.Phase = mem.U32(phase.Addr + bias)
-	}
+	m.Stopped.Phase = mem.U32(uint64(m.variables.Phase))
 	if err := m.loadSpanTable(); err != nil {
 		return nil, fmt.Errorf("heap spans: %w", err)
 	}

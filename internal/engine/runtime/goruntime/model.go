@@ -50,8 +50,12 @@ type Model struct {
 	stopped  bool // by something else than this process, at any instruction
 	// raceDetector says that the program was built with the race detector.
 	raceDetector bool
-	waits        waitFields
-	defers       deferFields
+	g            rtlayout.Goroutine
+	thread       rtlayout.Thread
+	sudog        rtlayout.Sudog
+	deferred     rtlayout.Deferred
+	channel      rtlayout.Channel
+	variables    rtlayout.Variables
 	funcs        objset.AddressMap // *Func by entry
 	rtypes       objset.AddressMap // *RType, nil where there is no type
 
@@ -79,11 +83,11 @@ func newModel(mem *image.Space, names *debuginfo.Index, bias uint64, goarch stri
 	// Only a build with the green tea collector (the default, but an experiment may switch it off)
 	// has the type; debug information lists what the program uses.
 	_, m.greenTea = names.TypeByName(rtlayout.GreenTea)
-	first, ok := names.GlobalByName("runtime.firstmoduledata")
-	if !ok {
-		return nil, errors.New("the variable runtime.firstmoduledata is not in the debug information")
+	m.fields.Fill(&m.g, &m.thread, &m.sudog, &m.deferred, &m.channel, &m.variables)
+	if err := m.fields.Err(); err != nil {
+		return nil, err
 	}
-	if err := m.loadModules(first.Addr + bias); err != nil {
+	if err := m.loadModules(uint64(m.variables.Modules)); err != nil {
 		return nil, fmt.Errorf("module data: %w", err)
 	}
 	return m, nil
@@ -162,7 +166,7 @@ func (m *Model) onlyMarks() (*Model, error) {
 }
 
 func (m *Model) loadSpans() error {
-	if phase, ok := m.names.GlobalByName("runtime.gcphase"); ok && m.Mem.U32(phase.Addr+m.bias) != 0 {
+	if m.Mem.U32(uint64(m.variables.Phase)) != 0 {
 		return ErrCollecting
 	}
 	if err := m.loadSpanTable(); err != nil {
@@ -179,13 +183,6 @@ func (m *Model) Bias() uint64 { return m.bias }
 
 // Fields returns a lookup of the program's types and variables.
 func (m *Model) Fields() *rtlayout.Lookup { return rtlayout.In(m.names, m.bias) }
-
-// FieldOffset returns the offset of a field (a dotted path) of a type of the program.
-func (m *Model) FieldOffset(typeName, path string) (uint64, error) {
-	l := m.Fields()
-	off := l.Offset(typeName, path)
-	return off, l.Err()
-}
 
 // Warn adds a warning, once.
 func (m *Model) Warn(format string, args ...any) {

@@ -47,9 +47,8 @@ func (m *Model) loadSpanTable() error {
 	var at rtlayout.Span
 	var heap rtlayout.Heap
 	l.Fill(&at, &heap)
-	size := uint64(at.Size)
+	size, heapAddr := uint64(at.Size), uint64(m.variables.Heap)
 	oScan, hasScan := l.Maybe("runtime.mspan", "freeIndexForScan")
-	heapAddr := l.Variable("runtime.mheap_").Addr
 	if l.Err() != nil {
 		return l.Err()
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
+	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
 
 // SpecialKind is a kind of special record that is a root of the collector.
@@ -31,14 +32,11 @@ type Special struct {
 // EachSpecial calls visit for each finalizer, cleanup and weak handle: first those of objects, in
 // address order, then the queued ones (runtime/mgcmark.go, markroot and markrootSpans).
 func EachSpecial(m *Model, visit func(Special)) error {
+	var at rtlayout.Special
+	var finalizers rtlayout.Finalizers
+	var cleanups rtlayout.Cleanups
 	l := m.Fields()
-	var (
-		oNext, oOffset, oKind = l.Offset("runtime.special", "next"), l.Offset("runtime.special", "offset"), l.Offset("runtime.special", "kind")
-		oFinFn, oFinOt        = l.Offset("runtime.specialfinalizer", "fn"), l.Offset("runtime.specialfinalizer", "ot")
-		oClean                = l.Offset("runtime.specialCleanup", "cleanup")
-		oCall, oFn, oArg      = l.Offset("runtime.cleanupFn", "call"), l.Offset("runtime.cleanupFn", "fn"), l.Offset("runtime.cleanupFn", "arg")
-		oHandle               = l.Offset("runtime.specialWeakHandle", "handle")
-	)
+	l.Fill(&at, &finalizers, &cleanups)
 	if l.Err() != nil {
 		return l.Err()
 	}
@@ -57,27 +55,28 @@ func EachSpecial(m *Model, visit func(Special)) error {
 	for i := range m.Spans {
 		s := &m.Spans[i]
 		var list image.Chain
-		for a := s.Specials; a != 0; a = mem.U64(a + oNext) {
+		for a := s.Specials; a != 0; a = mem.U64(a + at.Next) {
 			if list.Returns(a) || mem.Err() != nil {
 				return listError(m, "a list of specials")
 			}
-			kind := mem.U8(a + oKind)
+			kind := mem.U8(a + at.Kind)
 			if kind != m.Semantics.Finalizer && kind != m.Semantics.Cleanup && kind != m.Semantics.WeakHandle {
 				continue
 			}
-			k := s.Index(s.Base + mem.U64(a+oOffset))
+			k := s.Index(s.Base + mem.U64(a+at.Offset))
 			if k >= s.NElems {
 				return errors.New("a special points outside of its span")
 			}
 			sp := Special{Obj: s.FirstObj + k, Span: s}
 			switch kind {
 			case m.Semantics.Finalizer:
-				sp.Kind, sp.Fn, sp.ObjectType = Finalizer, mem.U64(a+oFinFn), mem.U64(a+oFinOt)
+				sp.Kind, sp.Fn, sp.ObjectType = Finalizer, mem.U64(a+at.Fn), mem.U64(a+at.Type)
 			case m.Semantics.Cleanup:
 				sp.Kind = Cleanup
-				sp.Call, sp.Fn, sp.Arg = mem.U64(a+oClean+oCall), mem.U64(a+oClean+oFn), mem.U64(a+oClean+oArg)
+				c := a + at.Cleanup
+				sp.Call, sp.Fn, sp.Arg = mem.U64(c+cleanups.Call), mem.U64(c+cleanups.Fn), mem.U64(c+cleanups.Arg)
 			case m.Semantics.WeakHandle:
-				sp.Kind, sp.Handle = WeakHandle, mem.U64(a+oHandle)
+				sp.Kind, sp.Handle = WeakHandle, mem.U64(a+at.Handle)
 			}
 			visit(sp)
 		}
@@ -85,28 +84,16 @@ func EachSpecial(m *Model, visit func(Special)) error {
 			return listError(m, "a list of specials")
 		}
 	}
-	if err := queuedFinalizers(m, visit); err != nil {
+	f, c := &finalizers, &cleanups
+	q := queue{name: "the queue of finalizers", link: f.Next, count: f.Count, records: f.Records, size: f.Size, most: f.BlockSize / f.Size}
+	if err := q.each(m, mem.U64(f.First), func(a uint64) {
+		visit(Special{Kind: Finalizer, Obj: NoObject, Fn: mem.U64(a + f.Fn), Arg: mem.U64(a + f.Arg), ObjectType: mem.U64(a + f.Type)})
+	}); err != nil {
 		return err
 	}
-	return queuedCleanups(m, visit)
-}
-
-func queuedFinalizers(m *Model, visit func(Special)) error {
-	l := m.Fields()
-	var (
-		oAll, oCnt, oFin = l.Offset("runtime.finBlock", "alllink"), l.Offset("runtime.finBlock", "cnt"), l.Offset("runtime.finBlock", "fin")
-		size             = l.Size("runtime.finalizer")
-		oFn, oArg, oOt   = l.Offset("runtime.finalizer", "fn"), l.Offset("runtime.finalizer", "arg"), l.Offset("runtime.finalizer", "ot")
-		blockSize        = l.Size("runtime.finBlock")
-	)
-	all := l.Variable("runtime.allfin")
-	if l.Err() != nil {
-		return l.Err()
-	}
-	mem := m.Mem
-	q := queue{name: "the queue of finalizers", link: oAll, count: oCnt, records: oFin, size: size, most: blockSize / size}
-	return q.each(m, mem.U64(all.Addr), func(f uint64) {
-		visit(Special{Kind: Finalizer, Obj: NoObject, Fn: mem.U64(f + oFn), Arg: mem.U64(f + oArg), ObjectType: mem.U64(f + oOt)})
+	q = queue{name: "the queue of cleanups", link: c.Next, count: c.Count, records: c.Records, size: c.Size, most: c.BlockSize / c.Size}
+	return q.each(m, mem.U64(c.First), func(a uint64) {
+		visit(Special{Kind: Cleanup, Obj: NoObject, Call: mem.U64(a + c.Call), Fn: mem.U64(a + c.Fn), Arg: mem.U64(a + c.Arg)})
 	})
 }
 
@@ -134,28 +121,6 @@ func (q *queue) each(m *Model, first uint64, visit func(record uint64)) error {
 		return listError(m, q.name)
 	}
 	return nil
-}
-
-func queuedCleanups(m *Model, visit func(Special)) error {
-	l := m.Fields()
-	var (
-		oAll             = l.Offset("runtime.cleanupQueue", "all")
-		oLink            = l.Offset("runtime.cleanupBlock", "cleanupBlockHeader.alllink")
-		oN               = l.Offset("runtime.cleanupBlock", "cleanupBlockHeader.n")
-		oList            = l.Offset("runtime.cleanupBlock", "cleanups")
-		size             = l.Size("runtime.cleanupFn")
-		blockSize        = l.Size("runtime.cleanupBlock")
-		oCall, oFn, oArg = l.Offset("runtime.cleanupFn", "call"), l.Offset("runtime.cleanupFn", "fn"), l.Offset("runtime.cleanupFn", "arg")
-	)
-	q := l.Variable("runtime.gcCleanups")
-	if l.Err() != nil {
-		return l.Err()
-	}
-	mem := m.Mem
-	list := queue{name: "the queue of cleanups", link: oLink, count: oN, records: oList, size: size, most: blockSize / size}
-	return list.each(m, mem.U64(q.Addr+oAll), func(c uint64) {
-		visit(Special{Kind: Cleanup, Obj: NoObject, Call: mem.U64(c + oCall), Fn: mem.U64(c + oFn), Arg: mem.U64(c + oArg)})
-	})
 }
 
 func listError(m *Model, list string) error {

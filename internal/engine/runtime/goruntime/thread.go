@@ -26,44 +26,23 @@ type placement struct {
 	positionUnknown bool
 }
 
-// threadFields are the fields of runtime.m and runtime.g that show the positions of threads.
-type threadFields struct {
-	next, procid, g0, gsignal, curg uint64 // of m
-	vdsoSP, vdsoPC                  uint64
-	lo, hi, syscallSP, schedSP      uint64 // of g
-}
-
 // maxThreads bounds the list of threads: the kernel's limit of thread numbers (pid_max).
 const maxThreads = 1 << 22
 
 // eachThread visits the runtime's list of threads, each with the goroutine that it runs, until
 // visit returns false.
-func (m *Model) eachThread(visit func(f *threadFields, mp, gp uint64) bool) error {
-	l := m.fields
-	const mm, g = "runtime.m", "runtime.g"
-	f := threadFields{
-		next: l.Offset(mm, "alllink"), procid: l.Offset(mm, "procid"), g0: l.Offset(mm, "g0"), gsignal: l.Offset(mm, "gsignal"),
-		curg: l.Offset(mm, "curg"), vdsoSP: l.Offset(mm, "vdsoSP"), vdsoPC: l.Offset(mm, "vdsoPC"),
-		lo: l.Offset(g, "stack.lo"), hi: l.Offset(g, "stack.hi"), syscallSP: l.Offset(g, "syscallsp"), schedSP: l.Offset(g, "sched.sp"),
-	}
-	allm, ok := m.names.GlobalByName("runtime.allm")
-	if !ok {
-		l.Fail("the variable runtime.allm is not in the debug information")
-	}
-	if l.Err() != nil {
-		return l.Err()
-	}
+func (m *Model) eachThread(visit func(mp, gp uint64) bool) error {
 	mem := m.Mem
 	n := 0
-	for mp := mem.U64(allm.Addr + m.bias); mp != 0; mp = mem.U64(mp + f.next) {
+	for mp := mem.U64(uint64(m.variables.AllMs)); mp != 0; mp = mem.U64(mp + m.thread.Next) {
 		if n++; n > maxThreads {
 			return errors.New("the list of threads does not end")
 		}
-		gp := mem.U64(mp + f.curg)
+		gp := mem.U64(mp + m.thread.Goroutine)
 		if err := mem.Err(); err != nil {
 			return err
 		}
-		if !visit(&f, mp, gp) {
+		if !visit(mp, gp) {
 			break
 		}
 	}
@@ -80,43 +59,43 @@ func (m *Model) place(threads []Thread) (map[uint64]placement, error) {
 	}
 	mem := m.Mem
 	at := make(map[uint64]placement)
-	err := m.eachThread(func(f *threadFields, mp, gp uint64) bool {
-		if gp == 0 || mem.U64(gp+f.syscallSP) != 0 {
+	err := m.eachThread(func(mp, gp uint64) bool {
+		if gp == 0 || mem.U64(gp+uint64(m.g.SyscallSP)) != 0 {
 			return true
 		}
-		t := byTID[int(mem.U64(mp+f.procid))]
-		if t == nil || !m.onAny(t.SP, f, mp, gp) {
-			t = m.threadOn(threads, f, mp, gp) // thread IDs of another pid namespace
+		t := byTID[int(mem.U64(mp+m.thread.ID))]
+		if t == nil || !m.onAny(t.SP, mp, gp) {
+			t = m.threadOn(threads, mp, gp) // thread IDs of another pid namespace
 		}
 		if t != nil { // otherwise the goroutine is lost
-			at[gp] = m.placeOne(t, f, mp, gp)
+			at[gp] = m.placeOne(t, mp, gp)
 		}
 		return true
 	})
 	return at, err
 }
 
-func (f *threadFields) stack(m *Model, g uint64) (lo, hi uint64) {
+func (m *Model) stack(g uint64) (lo, hi uint64) {
 	if g == 0 {
 		return 0, 0
 	}
-	return m.Mem.U64(g + f.lo), m.Mem.U64(g + f.hi)
+	return m.Mem.U64(g + uint64(m.g.StackLo)), m.Mem.U64(g + uint64(m.g.StackHi))
 }
 
 // on reports whether a stack pointer lies on the stack of g.
-func (f *threadFields) on(m *Model, sp, g uint64) bool {
-	lo, hi := f.stack(m, g)
+func (m *Model) on(sp, g uint64) bool {
+	lo, hi := m.stack(g)
 	return lo < sp && sp <= hi
 }
 
 // onAny reports whether a stack pointer lies on one of the three stacks of a thread.
-func (m *Model) onAny(sp uint64, f *threadFields, mp, gp uint64) bool {
-	return f.on(m, sp, gp) || f.on(m, sp, m.Mem.U64(mp+f.gsignal)) || f.on(m, sp, m.Mem.U64(mp+f.g0))
+func (m *Model) onAny(sp uint64, mp, gp uint64) bool {
+	return m.on(sp, gp) || m.on(sp, m.Mem.U64(mp+m.thread.Signal)) || m.on(sp, m.Mem.U64(mp+m.thread.G0))
 }
 
-func (m *Model) threadOn(threads []Thread, f *threadFields, mp, gp uint64) *Thread {
+func (m *Model) threadOn(threads []Thread, mp, gp uint64) *Thread {
 	for i := range threads {
-		if m.onAny(threads[i].SP, f, mp, gp) {
+		if m.onAny(threads[i].SP, mp, gp) {
 			return &threads[i]
 		}
 	}
@@ -124,22 +103,22 @@ func (m *Model) threadOn(threads []Thread, f *threadFields, mp, gp uint64) *Thre
 }
 
 // placeOne finds the position of a thread's goroutine.
-func (m *Model) placeOne(t *Thread, f *threadFields, mp, gp uint64) placement {
+func (m *Model) placeOne(t *Thread, mp, gp uint64) placement {
 	here := *t
-	if sig := m.Mem.U64(mp + f.gsignal); f.on(m, t.SP, sig) {
-		lo, hi := f.stack(m, sig)
+	if sig := m.Mem.U64(mp + m.thread.Signal); m.on(t.SP, sig) {
+		lo, hi := m.stack(sig)
 		var ok bool
 		if here, ok = m.interruptedBy(t.SP, lo, hi); !ok {
 			return placement{registers: m.wordsOf(t.SP, hi), positionUnknown: true}
 		}
 	}
-	if sp := m.Mem.U64(mp + f.vdsoSP); sp != 0 && f.on(m, sp, gp) {
+	if sp := m.Mem.U64(mp + m.thread.ClockSP); sp != 0 && m.on(sp, gp) {
 		// The goroutine reads the clock: it made the call on its own stack, but the code that runs
 		// is on another stack (runtime/sys_linux_amd64.s, nanotime1).
-		return placement{pc: m.Mem.U64(mp + f.vdsoPC), sp: sp, registers: here.Registers}
+		return placement{pc: m.Mem.U64(mp + m.thread.ClockPC), sp: sp, registers: here.Registers}
 	}
 	switch fn := m.FuncAt(here.PC); {
-	case f.on(m, here.SP, gp):
+	case m.on(here.SP, gp):
 		p := placement{pc: here.PC, sp: here.SP, lr: here.LR, registers: here.Registers, interrupted: true}
 		if fn == nil || fn.Name == "runtime.gogo" {
 			// gogo has loaded the stack pointer of its target, but nothing else yet
@@ -147,7 +126,7 @@ func (m *Model) placeOne(t *Thread, f *threadFields, mp, gp uint64) placement {
 			p.positionUnknown = true
 		}
 		return p
-	case m.raceDetector || m.Mem.U64(gp+f.schedSP) == 0:
+	case m.raceDetector || m.Mem.U64(gp+uint64(m.g.SP)) == 0:
 		// The race detector runs on the thread's stack without a record (runtime/race_amd64.s,
 		// racecall), and gogo erases the record when it has jumped.
 		return placement{registers: here.Registers, positionUnknown: true}

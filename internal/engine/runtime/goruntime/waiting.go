@@ -1,9 +1,6 @@
 package goruntime
 
-import (
-	"github.com/leakgate/leakgate/internal/engine/memory/image"
-	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
-)
+import "github.com/leakgate/leakgate/internal/engine/memory/image"
 
 // A Wait is a channel operation that a goroutine is blocked in.
 type Wait struct {
@@ -22,38 +19,20 @@ const MaxWaits = 1 << 16
 // (runtime/runtime2.go, g.waiting and sudog; go1.26 and go1.27). It returns none if the goroutine
 // waits for no channel, or if its record is damaged.
 func (m *Model) Waits(g *Goroutine) []Wait {
-	f := &m.waits
-	if f.err != nil || !m.Mem.Try(g.Addr+f.waiting, 8) {
+	at, first, elemType := &m.sudog, g.Addr+uint64(m.g.Waiting), uint64(m.channel.ElemType)
+	if !m.Mem.Try(first, 8) {
 		return nil
 	}
 	var waits []Wait
 	var list image.Chain
-	for sg := m.Mem.U64(g.Addr + f.waiting); sg != 0 && len(waits) < MaxWaits && !list.Returns(sg); sg = m.Mem.U64(sg + f.link) {
-		if !m.Mem.Try(sg, f.length) {
+	for sg := m.Mem.U64(first); sg != 0 && len(waits) < MaxWaits && !list.Returns(sg); sg = m.Mem.U64(sg + at.Next) {
+		if !m.Mem.Try(sg, at.Size) {
 			return waits
 		}
-		elem, c := m.Mem.U64(sg+f.elem), m.Mem.U64(sg+f.channel)
-		if c != 0 && m.Mem.Try(c, f.elemType+8) {
-			waits = append(waits, Wait{Channel: c, Addr: elem, Type: m.Mem.U64(c + f.elemType)})
+		elem, c := m.Mem.U64(sg+at.Elem), m.Mem.U64(sg+at.Channel)
+		if c != 0 && m.Mem.Try(c, elemType+8) {
+			waits = append(waits, Wait{Channel: c, Addr: elem, Type: m.Mem.U64(c + elemType)})
 		}
 	}
 	return waits
-}
-
-// waitFields are offsets that Waits needs for each goroutine.
-type waitFields struct {
-	waiting, elem, channel, link, elemType uint64
-	length                                 uint64 // of a sudog
-	err                                    error
-}
-
-func (m *Model) findWaitFields() waitFields {
-	const sudog = "runtime.sudog"
-	l := rtlayout.In(m.names, m.bias)
-	f := waitFields{
-		waiting: l.Offset("runtime.g", "waiting"), elem: l.Offset(sudog, "elem.vu"), channel: l.Offset(sudog, "c.maybeTraceablePtr.vu"),
-		link: l.Offset(sudog, "waitlink"), elemType: l.Offset("runtime.hchan", "elemtype"), length: l.Size(sudog),
-	}
-	f.err = l.Err()
-	return f
 }

@@ -48,31 +48,16 @@ var blockKinds = map[string]blockKind{
 
 // Blocks reads Block records.
 type Blocks struct {
-	m                             *goruntime.Model
-	states                        *States
-	waiting, defers, link, length uint64
-	elem, channel                 wakerField
-}
-
-// wakerField has the offsets of a conditionally traceable pointer in a record: of the pointer
-// itself, which the runtime clears while it looks for leaks, and of the copy that the runtime keeps
-// (runtime/runtime2.go, maybeTraceablePtr).
-type wakerField struct{ pointer, value uint64 }
-
-func findWaker(l *rtlayout.Lookup, path string) wakerField {
-	const sudog = "runtime.sudog"
-	return wakerField{l.Offset(sudog, path+".vp"), l.Offset(sudog, path+".vu")}
+	m      *goruntime.Model
+	states *States
+	at     rtlayout.Sudog
 }
 
 // NewBlocks looks up the fields that reading blocks needs.
 func NewBlocks(m *goruntime.Model) (*Blocks, error) {
-	const sudog = "runtime.sudog"
 	l := m.Fields()
-	b := &Blocks{
-		m: m, waiting: l.Offset("runtime.g", "waiting"), defers: l.Offset("runtime.g", "_defer"), link: l.Offset(sudog, "waitlink"),
-		elem: findWaker(l, "elem"), channel: findWaker(l, "c.maybeTraceablePtr"), length: l.Size(sudog),
-	}
-	if l.Err() != nil {
+	b := &Blocks{m: m}
+	if l.Fill(&b.at); l.Err() != nil {
 		return nil, l.Err()
 	}
 	var err error
@@ -85,27 +70,27 @@ func NewBlocks(m *goruntime.Model) (*Blocks, error) {
 func (b *Blocks) Of(g *goruntime.Goroutine) (Block, bool) {
 	state := b.states.Of(g)
 	kind := blockKinds[state.WaitReason] // 0 unless the goroutine waits
-	mem := b.m.Mem
-	if kind == 0 || g.IsCaller || g.Lost() || !mem.Try(g.Addr+b.waiting, 8) {
+	mem, first := b.m.Mem, g.Addr+uint64(b.states.at.Waiting)
+	if kind == 0 || g.IsCaller || g.Lost() || !mem.Try(first, 8) {
 		return Block{}, false
 	}
-	block := Block{Records: []WaitRecord{{g.Addr, []uint64{g.Addr + b.defers}}}}
+	block := Block{Records: []WaitRecord{{g.Addr, []uint64{g.Addr + uint64(b.states.at.Defers)}}}}
 	if kind == blockNever {
 		return block, true
 	}
-	waker := b.channel
+	waker := b.at.Channel
 	if kind == blockSync {
-		waker = b.elem
+		waker = b.at.Elem
 	}
-	for record := mem.U64(g.Addr + b.waiting); record != 0; record = mem.U64(record + b.link) {
-		if len(block.Wakers) == goruntime.MaxWaits || !mem.Try(record, b.length) {
+	for record := mem.U64(first); record != 0; record = mem.U64(record + b.at.Next) {
+		if len(block.Wakers) == goruntime.MaxWaits || !mem.Try(record, b.at.Size) {
 			return Block{}, false // damaged
 		}
-		addr := mem.U64(record + waker.value)
+		addr := mem.U64(record + waker)
 		if addr == 0 {
 			return Block{}, false // the goroutine is just being woken
 		}
-		block.Records = append(block.Records, WaitRecord{record, []uint64{record + b.channel.pointer, record + b.elem.pointer}})
+		block.Records = append(block.Records, WaitRecord{record, []uint64{record + b.at.ChannelPointer, record + b.at.ElemPointer}})
 		block.Wakers = append(block.Wakers, addr)
 		if kind == blockSync {
 			break // the link leads to other goroutines that wait for the same semaphore

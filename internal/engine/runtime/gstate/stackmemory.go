@@ -57,11 +57,12 @@ type StackMemory struct {
 // or in a processor's cache (which its span counts as allocated). So the free stacks need not be
 // walked: spans count theirs, and caches know their bytes.
 func ReadStackMemory(m *goruntime.Model) (*StackMemory, error) {
-	return (&stackReader{m.Mem, m.Fields(), m.AllGs, nil}).read()
+	return (&stackReader{mem: m.Mem, l: m.Fields(), goroutines: m.AllGs}).read()
 }
 
 func (r *stackReader) read() (*StackMemory, error) {
 	s := &StackMemory{}
+	r.l.Fill(&r.g, &r.m, &r.p, &r.span, &r.at, &r.variables)
 	for _, step := range []struct {
 		what string
 		read func(*StackMemory)
@@ -90,55 +91,57 @@ type stackReader struct {
 	// goroutines lists all g, including those that have ended
 	goroutines func() ([]uint64, error)
 	err        error
+
+	g         rtlayout.Goroutine
+	m         rtlayout.Thread
+	p         rtlayout.Processor
+	span      rtlayout.Span
+	at        rtlayout.Stacks
+	variables rtlayout.Variables
 }
 
 func (r *stackReader) broken() bool { return r.err != nil || r.l.Err() != nil || r.mem.Err() != nil }
 
-// stackSize returns the size in bytes of the stack of the g at addr, 0 if it has none.
-func (r *stackReader) stackSize(g, oLo, oHi uint64) uint64 {
-	lo, hi := r.mem.U64(g+oLo), r.mem.U64(g+oHi)
+// bounds returns the bounds of the stack of the g at addr.
+func (r *stackReader) bounds(g uint64) (lo, hi uint64) {
+	return r.mem.U64(g + uint64(r.g.StackLo)), r.mem.U64(g + uint64(r.g.StackHi))
+}
+
+// add adds the size of the stack of the g at addr to a sum, if it has one.
+func (r *stackReader) add(s *StackSum, g uint64) {
+	lo, hi := r.bounds(g)
 	switch {
 	case lo == 0:
-		return 0
 	case hi <= lo || hi-lo > maxStack:
 		r.err = fmt.Errorf("an impossible stack of %#x bytes", hi-lo)
-		return 0
+	default:
+		s.add(hi - lo)
 	}
-	return hi - lo
 }
 
 // foreign counts the stack of the g at addr, which Go did not allocate. The runtime does not know
 // the lower end of the main thread's stack where it is unlimited (ulimit -s unlimited) or the C
 // library is musl, and takes all addresses below the stack pointer for it (go1.26 and go1.27
 // runtime/proc.go, mstart0; runtime/cgo/gcc_stack_unix.c).
-func (r *stackReader) foreign(s *StackSum, g, oLo, oHi uint64) {
-	lo, hi := r.mem.U64(g+oLo), r.mem.U64(g+oHi)
-	switch {
-	case lo == 0:
-	case hi > lo && hi-lo > maxStack:
+func (r *stackReader) foreign(s *StackSum, g uint64) {
+	if lo, hi := r.bounds(g); lo != 0 && hi > lo && hi-lo > maxStack {
 		s.Count++
-	default:
-		if size := r.stackSize(g, oLo, oHi); size > 0 {
-			s.add(size)
-		}
+		return
 	}
+	r.add(s, g)
 }
 
 // ended counts the stacks of goroutines that ended but keep a stack of the standard size
 // (runtime/proc.go, gfput), and of those made for callbacks from C (oneNewExtraM).
 func (r *stackReader) ended(s *StackMemory) {
-	oLo, oHi := r.l.Offset("runtime.g", "stack.lo"), r.l.Offset("runtime.g", "stack.hi")
-	oStatus := r.l.Offset("runtime.g", "atomicstatus")
 	gs, err := r.goroutines()
 	if err != nil || r.l.Err() != nil {
 		r.err = err
 		return
 	}
 	for _, g := range gs {
-		if rtlayout.HasEnded(r.mem.U32(g+oStatus) &^ rtlayout.Scanning) {
-			if n := r.stackSize(g, oLo, oHi); n > 0 {
-				s.Ended.add(n)
-			}
+		if rtlayout.HasEnded(r.mem.U32(g+uint64(r.g.Status)) &^ rtlayout.Scanning) {
+			r.add(&s.Ended, g)
 		}
 	}
 }
@@ -147,17 +150,8 @@ func (r *stackReader) ended(s *StackMemory) {
 // to be freed. With cgo, on Windows and macOS, and for the main thread always, g0 uses a stack that
 // Go did not allocate (go1.26 runtime/proc.go, allocm and mStackIsSystemAllocated).
 func (r *stackReader) threads(s *StackMemory) {
-	oG0, oSignal := r.l.Offset("runtime.m", "g0"), r.l.Offset("runtime.m", "gsignal")
-	oAll, oFree := r.l.Offset("runtime.m", "alllink"), r.l.Offset("runtime.m", "freelink")
-	oWait := r.l.Offset("runtime.m", "freeWait")
-	oLo, oHi := r.l.Offset("runtime.g", "stack.lo"), r.l.Offset("runtime.g", "stack.hi")
-	oFreem := r.l.Offset("runtime.schedt", "freem")
-	allm, m0, sched, iscgo := r.l.Variable("runtime.allm").Addr, r.l.Variable("runtime.m0").Addr, r.l.Variable("runtime.sched").Addr, r.l.Variable("runtime.iscgo").Addr
-	if r.broken() {
-		return
-	}
 	mem := r.mem
-	foreign := mem.U8(iscgo) != 0 || r.ofSystem()
+	foreign := mem.U8(r.at.UsesC) != 0 || r.ofSystem()
 	list := func(m, link uint64, ended bool) {
 		var seen image.Chain
 		for m != 0 && !r.broken() {
@@ -165,27 +159,23 @@ func (r *stackReader) threads(s *StackMemory) {
 				r.err = errors.New("the list of threads does not end")
 				return
 			}
-			switch g := mem.U64(m + oG0); {
+			switch g := mem.U64(m + r.m.G0); {
 			case g == 0:
-			case foreign || m == m0:
+			case foreign || m == r.at.Main:
 				if !ended {
-					r.foreign(&s.Threads, g, oLo, oHi)
+					r.foreign(&s.Threads, g)
 				}
-			case !ended || mem.U32(m+oWait) != freeMRef:
-				if size := r.stackSize(g, oLo, oHi); size > 0 {
-					s.G0.add(size)
-				}
+			case !ended || mem.U32(m+r.m.Ended) != freeMRef:
+				r.add(&s.G0, g)
 			}
-			if g := mem.U64(m + oSignal); g != 0 {
-				if size := r.stackSize(g, oLo, oHi); size > 0 {
-					s.GSignal.add(size)
-				}
+			if g := mem.U64(m + r.m.Signal); g != 0 {
+				r.add(&s.GSignal, g)
 			}
 			m = mem.U64(m + link)
 		}
 	}
-	list(mem.U64(allm), oAll, false)
-	list(mem.U64(sched+oFreem), oFree, true)
+	list(mem.U64(uint64(r.variables.AllMs)), r.m.Next, false)
+	list(mem.U64(r.at.Ended), r.m.NextEnded, true)
 }
 
 // ofSystem reports whether the operating system of the program provides the threads' stacks. The
@@ -201,26 +191,11 @@ func (r *stackReader) ofSystem() bool {
 }
 
 // crash counts the stack of runtime.gcrash, a g that is in no list (runtime/proc.go, schedinit).
-func (r *stackReader) crash(s *StackMemory) {
-	oLo, oHi := r.l.Offset("runtime.g", "stack.lo"), r.l.Offset("runtime.g", "stack.hi")
-	g := r.l.Variable("runtime.gcrash").Addr
-	if r.broken() {
-		return
-	}
-	if n := r.stackSize(g, oLo, oHi); n > 0 {
-		s.Crash.add(n)
-	}
-}
+func (r *stackReader) crash(s *StackMemory) { r.add(&s.Crash, r.at.Crash) }
 
 func (r *stackReader) caches(s *StackMemory) {
-	allp := r.l.Variable("runtime.allp").Addr
-	oCache := r.l.Offset("runtime.p", "mcache")
-	oLists, oSize := r.l.Offset("runtime.mcache", "stackcache"), r.l.Offset("runtime.stackfreelist", "size")
-	total, each := r.l.FieldSize("runtime.mcache", "stackcache"), r.l.Size("runtime.stackfreelist")
-	if r.broken() {
-		return
-	}
-	mem := r.mem
+	mem, allp := r.mem, uint64(r.variables.AllPs)
+	_, total := r.l.Range("runtime.mcache", "stackcache")
 	list, n := mem.U64(allp), mem.U64(allp+8)
 	if n > rtlayout.MaxProcessors {
 		r.err = fmt.Errorf("the program claims %d processors", n)
@@ -228,11 +203,15 @@ func (r *stackReader) caches(s *StackMemory) {
 	}
 	for i := range n {
 		p := mem.U64(list + 8*i)
-		if p == 0 || mem.U64(p+oCache) == 0 {
+		if p == 0 {
 			continue
 		}
-		for order := range min(total/each, maxOrders) {
-			bytes := mem.U64(mem.U64(p+oCache) + oLists + order*each + oSize)
+		cache := mem.U64(p + uint64(r.p.Cache))
+		if cache == 0 {
+			continue
+		}
+		for order := range min(total/r.at.Each, maxOrders) {
+			bytes := mem.U64(cache + r.at.Cached + order*r.at.Each + r.at.Free)
 			s.Cache.Bytes += int64(bytes)
 			s.Cache.Count += int64(bytes / (fixedStack << order))
 		}
@@ -251,16 +230,14 @@ func (r *stackReader) pool(s *StackMemory) {
 	if !ok || elem.Size <= 0 || array.Len <= 0 || array.Len > maxOrders {
 		r.l.Fail("runtime.stackpool has an unknown form")
 	}
-	oNext, oPages := r.l.Offset("runtime.mspan", "next"), r.l.Offset("runtime.mspan", "npages")
-	oElem, oCount := r.l.Offset("runtime.mspan", "elemsize"), r.l.Offset("runtime.mspan", "allocCount")
 	if r.broken() {
 		return
 	}
 	mem := r.mem
 	for order := range uint64(array.Len) {
-		r.spans(mem.U64(v.Addr+order*uint64(elem.Size)+oFirst), oNext, func(span uint64) {
-			size, each := mem.U64(span+oPages)*rtlayout.PageSize, mem.U64(span+oElem)
-			used := uint64(mem.U16(span + oCount))
+		r.spans(mem.U64(v.Addr+order*uint64(elem.Size)+oFirst), func(span uint64) {
+			size, each := r.spanSize(span), mem.U64(span+uint64(r.span.ElemSize))
+			used := uint64(mem.U16(span + uint64(r.span.Allocated)))
 			if each == 0 || size%each != 0 || used > size/each {
 				r.err = fmt.Errorf("a span of %d bytes with %d stacks of %d bytes is damaged", size, used, each)
 				return
@@ -272,15 +249,19 @@ func (r *stackReader) pool(s *StackMemory) {
 }
 
 // spans calls visit for each span of a linked list.
-func (r *stackReader) spans(first, oNext uint64, visit func(span uint64)) {
+func (r *stackReader) spans(first uint64, visit func(span uint64)) {
 	var seen image.Chain
-	for span := first; span != 0 && !r.broken(); span = r.mem.U64(span + oNext) {
+	for span := first; span != 0 && !r.broken(); span = r.mem.U64(span + uint64(r.span.Next)) {
 		if seen.Returns(span) {
 			r.err = errSpanList
 			return
 		}
 		visit(span)
 	}
+}
+
+func (r *stackReader) spanSize(span uint64) uint64 {
+	return r.mem.U64(span+uint64(r.span.Pages)) * rtlayout.PageSize
 }
 
 func (r *stackReader) large(s *StackMemory) {
@@ -296,30 +277,23 @@ func (r *stackReader) large(s *StackMemory) {
 	if !ok || !ok2 || elem.Size <= 0 || array.Len <= 0 || array.Len > maxOrders {
 		r.l.Fail("runtime.stackLarge has an unknown form")
 	}
-	oNext, oPages := r.l.Offset("runtime.mspan", "next"), r.l.Offset("runtime.mspan", "npages")
 	if r.broken() {
 		return
 	}
-	mem := r.mem
 	for i := range uint64(array.Len) {
-		r.spans(mem.U64(v.Addr+oFree+i*uint64(elem.Size)+oFirst), oNext, func(span uint64) {
-			s.Large.add(mem.U64(span+oPages) * rtlayout.PageSize)
-		})
+		r.spans(r.mem.U64(v.Addr+oFree+i*uint64(elem.Size)+oFirst), func(span uint64) { s.Large.add(r.spanSize(span)) })
 	}
 }
 
 // account reads the figures of the runtime's metrics. The runtime keeps these statistics as three
 // differences, whose sum is valid while the world is stopped (runtime/mstats.go, unsafeRead).
 func (r *stackReader) account(s *StackMemory) {
-	stats := r.l.Variable("runtime.memstats").Addr
-	oSys, oHeap := r.l.Offset("runtime.mstats", "stacks_sys"), r.l.Offset("runtime.mstats", "heapStats.stats")
-	total, each := r.l.FieldSize("runtime.mstats", "heapStats.stats"), r.l.Size("runtime.heapStatsDelta")
-	oStacks := r.l.Offset("runtime.heapStatsDelta", "inStacks")
+	_, total := r.l.Range("runtime.mstats", "heapStats.stats")
 	if r.broken() {
 		return
 	}
-	for i := range total / each {
-		s.HeapBytes += int64(r.mem.U64(stats + oHeap + i*each + oStacks))
+	for i := range total / r.at.Delta {
+		s.HeapBytes += int64(r.mem.U64(r.at.Heap + i*r.at.Delta + r.at.Used))
 	}
-	s.OSBytes = int64(r.mem.U64(stats + oSys))
+	s.OSBytes = int64(r.mem.U64(r.at.System))
 }

@@ -3,6 +3,8 @@ package gstate
 import (
 	"encoding/binary"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/assert"
@@ -18,6 +20,7 @@ type fakeProcess struct {
 	memory  []byte
 	types   []debuginfo.Type // by TypeID - 1
 	globals map[string]debuginfo.Global
+	word    debuginfo.TypeID
 }
 
 const fakeBase = 0x10000
@@ -65,6 +68,36 @@ func (p *fakeProcess) add(t debuginfo.Type) debuginfo.TypeID {
 	t.ID = debuginfo.TypeID(len(p.types) + 1)
 	p.types = append(p.types, t)
 	return t.ID
+}
+
+// of defines a struct of the runtime. Behind the given fields are the others that a layout asks
+// for, which the reader does not use; those in a field of a field are fields of a struct.
+func (p *fakeProcess) of(layout any, fields ...field) debuginfo.TypeID {
+	typ := reflect.TypeOf(layout)
+	name := typ.Field(0).Tag.Get("of")
+	inner := make(map[string][]field)
+	var order []string
+	for i := 1; i < typ.NumField(); i++ {
+		first, rest, nested := strings.Cut(typ.Field(i).Tag.Get("is"), ".")
+		if first == "" || slices.ContainsFunc(fields, func(f field) bool { return f.name == first }) {
+			continue
+		}
+		if _, ok := inner[first]; !ok {
+			order = append(order, first)
+			inner[first] = nil
+		}
+		if nested {
+			inner[first] = append(inner[first], field{rest, p.word})
+		}
+	}
+	for _, first := range order {
+		id := p.word
+		if in := inner[first]; len(in) > 0 {
+			id = p.structOf("", in...)
+		}
+		fields = append(fields, field{first, id})
+	}
+	return p.structOf(name, fields...)
 }
 
 // structOf defines a struct; fields follow each other.
@@ -115,15 +148,16 @@ type fakeParts struct{ thread, span, spanElem, stats, processors uint64 }
 func newFakeProcess() (*fakeProcess, fakeParts) {
 	p := &fakeProcess{globals: make(map[string]debuginfo.Global)}
 	word := p.add(debuginfo.Type{Name: "uintptr", Size: 8})
+	p.word = word
 	array := func(id debuginfo.TypeID, n int64) debuginfo.TypeID { return p.arrayOf(id, n) }
 	stack := p.structOf("runtime.stack", field{"lo", word}, field{"hi", word})
-	g := p.structOf("runtime.g", field{"stack", stack}, field{"atomicstatus", word})
-	m := p.structOf("runtime.m", field{"g0", word}, field{"gsignal", word}, field{"alllink", word}, field{"freelink", word}, field{"freeWait", word})
-	sched := p.structOf("runtime.schedt", field{"freem", word})
-	processor := p.structOf("runtime.p", field{"mcache", word})
+	g := p.of(rtlayout.Goroutine{}, field{"stack", stack}, field{"atomicstatus", word})
+	m := p.of(rtlayout.Thread{}, field{"g0", word}, field{"gsignal", word}, field{"alllink", word}, field{"freelink", word}, field{"freeWait", word})
+	sched := p.structOf("runtime.schedt", field{"freem", word}, field{"gcwaiting", word})
+	processor := p.of(rtlayout.Processor{}, field{"mcache", word})
 	freelist := p.structOf("runtime.stackfreelist", field{"list", word}, field{"size", word})
 	cache := p.structOf("runtime.mcache", field{"stackcache", array(freelist, 4)})
-	span := p.structOf("runtime.mspan", field{"next", word}, field{"npages", word}, field{"elemsize", word}, field{"allocCount", word})
+	span := p.of(rtlayout.Span{}, field{"next", word}, field{"npages", word}, field{"elemsize", word}, field{"allocCount", word})
 	list := p.structOf("runtime.mSpanList", field{"first", word}, field{"last", word})
 	item := p.structOf("runtime.stackpoolItem", field{"span", list})
 	pool := array(p.structOf("", field{"item", item}), 4)
@@ -139,7 +173,9 @@ func newFakeProcess() (*fakeProcess, fakeParts) {
 		return at
 	}
 	var parts fakeParts
-	p.global("runtime.iscgo", word)
+	for _, name := range []string{"runtime.iscgo", "runtime.mheap_", "runtime.allgptr", "runtime.allglen", "runtime.firstmoduledata", "runtime.gcphase"} {
+		p.global(name, word)
+	}
 	p.global("runtime.m0", m)
 	p.put(p.global("runtime.gcrash", g), 0x8000000, 0x8000000+16384)
 	parts.thread = p.allot(p.Type(m).Size)

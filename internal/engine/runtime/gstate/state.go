@@ -30,21 +30,16 @@ type State struct {
 
 // States reads State records.
 type States struct {
-	m                                       *goruntime.Model
-	id, parent, status, reason, labels, lck uint64
-	reasons                                 []string
+	m       *goruntime.Model
+	at      rtlayout.Goroutine
+	reasons []string
 }
 
 // NewStates looks up the fields that reading states needs.
 func NewStates(m *goruntime.Model) (*States, error) {
 	l := m.Fields()
-	const g = "runtime.g"
-	s := &States{
-		m:  m,
-		id: l.Offset(g, "goid"), parent: l.Offset(g, "parentGoid"), status: l.Offset(g, "atomicstatus"),
-		reason: l.Offset(g, "waitreason"), labels: l.Offset(g, "labels"), lck: l.Offset(g, "lockedm"),
-	}
-	if l.Err() != nil {
+	s := &States{m: m}
+	if l.Fill(&s.at); l.Err() != nil {
 		return nil, l.Err()
 	}
 	var err error
@@ -76,17 +71,17 @@ func waitReasons(m *goruntime.Model, l *rtlayout.Lookup) ([]string, error) {
 // Of returns the state of a goroutine.
 func (s *States) Of(g *goruntime.Goroutine) State {
 	mem := s.m.Mem
-	status := mem.U32(g.Addr+s.status) &^ rtlayout.Scanning
+	word := func(field uintptr) uint64 { return mem.U64(g.Addr + uint64(field)) }
+	status := mem.U32(g.Addr+uint64(s.at.Status)) &^ rtlayout.Scanning
 	st := State{
-		ID: mem.U64(g.Addr + s.id), Parent: mem.U64(g.Addr + s.parent),
-		Status: statusNames[status], Labels: mem.U64(g.Addr + s.labels),
-		Locked: mem.U64(g.Addr+s.lck) != 0, Unwalkable: g.Lost(),
+		ID: word(s.at.ID), Parent: word(s.at.Parent), Status: statusNames[status],
+		Labels: word(s.at.Labels), Locked: word(s.at.Locked) != 0, Unwalkable: g.Lost(),
 	}
 	if st.Status == "" {
 		st.Status = fmt.Sprintf("status %d", status)
 	}
 	if status == rtlayout.Waiting || status == rtlayout.Leaked {
-		if r := int(mem.U8(g.Addr + s.reason)); r > 0 && r < len(s.reasons) {
+		if r := int(mem.U8(g.Addr + uint64(s.at.WaitReason))); r > 0 && r < len(s.reasons) {
 			st.WaitReason = s.reasons[r]
 		}
 	}

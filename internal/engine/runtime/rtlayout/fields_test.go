@@ -28,20 +28,34 @@ func TestFieldsAreThere(t *testing.T) {
 		Arena{},
 		Span{},
 		Goroutine{},
+		Thread{},
+		Sudog{},
+		Deferred{},
+		Special{},
+		Finalizers{},
+		Cleanups{},
+		Bucket{},
+		Record{},
+		Counters{},
+		Tables{},
+		Stacks{},
 		Processor{},
 		Timer{},
 		Channel{},
 		Map{},
 		MapTable{},
+		Descriptor{},
 		Module{},
 		Variables{},
 	} {
 		typ := reflect.TypeOf(s)
-		of := typ.Field(0).Tag.Get("of")
-		for i := 1; i < typ.NumField(); i++ {
-			l := In(x, 0)
-			l.find(of, typ.Field(i).Tag.Get("is"))
-			assert.NoError(t, l.Err(), "%s.%s", typ.Name(), typ.Field(i).Name)
+		var in place
+		for i := range typ.NumField() {
+			if tag := typ.Field(i).Tag; !in.begins(tag) {
+				l := In(x, 0)
+				l.find(in, tag.Get("is"))
+				assert.NoError(t, l.Err(), "%s.%s", typ.Name(), typ.Field(i).Name)
+			}
 		}
 	}
 }
@@ -65,6 +79,32 @@ func TestFill(t *testing.T) {
 		Gone uint64   `is:"noSuchField"`
 	}{})
 	require.ErrorContains(t, l.Err(), "type runtime.mspan has no field noSuchField")
+}
+
+// Below "at" are addresses of variables and of their fields.
+func TestFillAddresses(t *testing.T) {
+	const bias = 1 << 40
+	l := In(ownIndex(t), bias)
+	var at struct {
+		_     struct{} `at:""`
+		Sched uint64   `is:"runtime.sched"`
+		_     struct{} `at:"runtime.sched"`
+		Ended uint64   `is:"freem"`
+		_     struct{} `of:"runtime.schedt"`
+		Size  uint64
+		Field uint64 `is:"freem"`
+	}
+	l.Fill(&at)
+	require.NoError(t, l.Err())
+	assert.Greater(t, at.Sched, uint64(bias))
+	assert.Greater(t, at.Field, uint64(0))
+	assert.Less(t, at.Field, at.Size)
+	assert.Equal(t, at.Sched+at.Field, at.Ended)
+	l.Fill(&struct {
+		_    struct{} `at:"runtime.sched"`
+		Gone uint64   `is:"noSuchField"`
+	}{})
+	require.EqualError(t, l.Err(), "the variable runtime.sched has no field noSuchField")
 }
 
 // The words of a program's module data are where its debug information has them.

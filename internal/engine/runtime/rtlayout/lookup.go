@@ -64,20 +64,7 @@ func (l *Lookup) known(typ string) *debuginfo.Type {
 	return t
 }
 
-// Offset returns the offset of a field, given as a dotted path, in a struct type.
-func (l *Lookup) Offset(typ, path string) uint64 {
-	t := l.known(typ)
-	if t == nil {
-		return 0
-	}
-	off, _, ok := l.Field(t, path)
-	if !ok {
-		l.Fail("type %s has no field %s", typ, path)
-	}
-	return off
-}
-
-// Maybe is Offset for a field that not every program has.
+// Maybe returns the offset of a field, given as a dotted path, that not every program has.
 func (l *Lookup) Maybe(typ, path string) (off uint64, ok bool) {
 	if t := l.Struct(typ); t != nil {
 		off, _, ok = l.Field(t, path)
@@ -114,13 +101,18 @@ func (l *Lookup) Size(typ string) uint64 {
 	return uint64(t.Size)
 }
 
-// FieldSize returns the size of a field.
-func (l *Lookup) FieldSize(typ, path string) uint64 {
-	if l.Offset(typ, path); l.err != nil {
-		return 0
+// Range returns the offset and the size of a field, given as a dotted path, in a struct type.
+func (l *Lookup) Range(typ, path string) (off, size uint64) {
+	t := l.known(typ)
+	if t == nil {
+		return 0, 0
 	}
-	_, of, _ := l.Field(l.Struct(typ), path)
-	return uint64(l.names.Type(of).Size)
+	off, of, ok := l.Field(t, path)
+	if !ok {
+		l.Fail("type %s has no field %s", typ, path)
+		return 0, 0
+	}
+	return off, uint64(l.names.Type(of).Size)
 }
 
 // Variable returns a package variable, with its address in the process.
