@@ -1,8 +1,6 @@
 package leakcheck
 
 import (
-	"fmt"
-
 	"github.com/leakgate/leakgate/leakcheck/internal/alloc"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
@@ -52,12 +50,11 @@ type CallOption interface {
 // them, up to those of the fourth. For AssertAllocs it is the number of calls that are counted, and
 // for AssertPeak the number that are watched.
 func Iterations(n int) CallOption {
-	return callSetting{
-		problem: problemOf("Iterations(%d): op must be called at least once a batch", n),
-		growth:  func(r *request.Request) { r.Iterations = n },
-		allocs:  func(r *alloc.Request) { r.Iterations = n },
-		peak:    func(r *peak.Request) { r.Iterations = n },
-	}
+	return callSetting(func(c *request.Calls) {
+		if c.Iterations = n; n < 1 {
+			c.Problem("Iterations(%d): op must be called at least once a batch", n)
+		}
+	})
 }
 
 // Warmup sets how often AssertNoGrowth calls its op before the first snapshot: at least often
@@ -65,48 +62,20 @@ func Iterations(n int) CallOption {
 // often as in the first batch unless it is slow. AssertAllocs calls op n times before it counts,
 // and AssertPeak before it watches.
 func Warmup(n int) CallOption {
-	return callSetting{
-		problem: problemOf("Warmup(%d): op must be called at least once before the first snapshot", n),
-		growth:  func(r *request.Request) { r.Warmup = n },
-		allocs:  func(r *alloc.Request) { r.Warmup = n },
-		peak:    func(r *peak.Request) { r.Warmup = n },
-	}
+	return callSetting(func(c *request.Calls) {
+		if c.Warmup = n; n < 1 {
+			c.Problem("Warmup(%d): op must be called at least once before the first snapshot", n)
+		}
+	})
 }
 
-type callSetting struct {
-	problem string // "" if there is none
-	growth  func(*request.Request)
-	allocs  func(*alloc.Request)
-	peak    func(*peak.Request)
-}
+type callSetting func(*request.Calls)
 
-func problemOf(format string, n int) string {
-	if n < 1 {
-		return fmt.Sprintf(format, n)
-	}
-	return ""
-}
+func (s callSetting) applyGrowth(r *request.Request) { s(&r.Calls) }
 
-func (s callSetting) applyGrowth(r *request.Request) {
-	if s.problem != "" {
-		r.Problem("%s", s.problem)
-	}
-	s.growth(r)
-}
+func (s callSetting) applyAllocs(r *alloc.Request) { s(&r.Calls) }
 
-func (s callSetting) applyAllocs(r *alloc.Request) {
-	if s.problem != "" {
-		r.Problem("%s", s.problem)
-	}
-	s.allocs(r)
-}
-
-func (s callSetting) applyPeak(r *peak.Request) {
-	if s.problem != "" {
-		r.Problem("%s", s.problem)
-	}
-	s.peak(r)
-}
+func (s callSetting) applyPeak(r *peak.Request) { s(&r.Calls) }
 
 func newGrowthRequest(op func(), opts []GrowthOption) *request.Request {
 	r := &request.Request{}

@@ -45,14 +45,8 @@ func (b *Bound) recorded() string {
 
 // A Request holds the options of an assertion on allocations.
 type Request struct {
-	Bounds             []Bound
-	Iterations, Warmup int
-	Problems           []string
-}
-
-// Problem records an error in the request.
-func (r *Request) Problem(format string, args ...any) {
-	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+	request.Calls
+	Bounds []Bound
 }
 
 // Limit adds a bound.

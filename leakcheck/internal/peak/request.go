@@ -1,19 +1,16 @@
 // Package peak judges how much of the heap is alive while an operation runs.
 package peak
 
-import "fmt"
+import (
+	"fmt"
 
-// A Request has the options of AssertPeak. Options that make no sense leave a sentence in
-// Problems, which the assertion reports.
+	"github.com/leakgate/leakgate/leakcheck/internal/request"
+)
+
+// A Request has the options of AssertPeak.
 type Request struct {
-	Most               int64 // bytes that op may add to the live heap
-	Iterations, Warmup int   // 0 if not given
-	Problems           []string
-}
-
-// Problem notes an option that makes no sense.
-func (r *Request) Problem(format string, args ...any) {
-	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+	request.Calls
+	Most int64 // bytes that op may add to the live heap
 }
 
 // Limit sets the bound; nil stands for a zero PeakBound.

@@ -13,9 +13,24 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// A Request has the options of one assertion. Options that make no sense leave a sentence in
-// Problems, which the assertion reports; nothing panics.
+// Calls says how often an assertion calls its operation, 0 if that is not given. Options that make
+// no sense leave a sentence in Problems, which the assertion reports; nothing panics.
+type Calls struct {
+	Iterations, Warmup int
+	Problems           []string
+}
+
+// Problem adds a mistake in the request. It is not inlined for the sake of the size of test
+// binaries.
+//
+//go:noinline
+func (c *Calls) Problem(format string, args ...any) {
+	c.Problems = append(c.Problems, fmt.Sprintf(format, args...))
+}
+
+// A Request has the options of one assertion.
 type Request struct {
+	Calls
 	Bounds     []*Bound
 	Goroutines []GoroutineOption
 	Resources  []ResourceOption
@@ -26,9 +41,6 @@ type Request struct {
 	Golden     string    // name given with Golden, "" for the test's own
 	Baseline   *Baseline // nil: none
 	Full       bool      // every snapshot is scanned
-	Problems   []string
-
-	Iterations, Warmup int // of AssertNoGrowth, 0 if not given
 }
 
 // Check finds options that make no sense beside others.
@@ -46,14 +58,6 @@ func (r *Request) Check() {
 	if recorded != "" && r.Bounded() {
 		r.Problem("%s beside a bound: it adds to a golden file, which is compared only where no bound is given; use two assertions", recorded)
 	}
-}
-
-// Problem adds a mistake in the request. It is not inlined for the sake of the size of test
-// binaries.
-//
-//go:noinline
-func (r *Request) Problem(format string, args ...any) {
-	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
 // Bounded reports whether the request has bounds. Without them it compares with a golden file.
