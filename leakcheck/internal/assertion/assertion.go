@@ -182,9 +182,6 @@ func (a *Assertion) observe(n observe.Needs, checks []check.Check) (*check.Evalu
 	}
 	a.Logs = append(a.Logs, obs.Logs...)
 	obs.Logs = a.Logs
-	if obs.Names != nil {
-		a.Env.Declared = obs.Names.Declaration
-	}
 	e := check.Evaluate(obs, a.Req, request.ScopeOf(a.Req, a.Env), checks)
 	if e.Unknown != nil {
 		return nil, e.Unknown
@@ -206,6 +203,9 @@ func (a *Assertion) ObserveInTime(n observe.Needs) (*observe.Observation, error)
 	ctx, cancel := a.Time.Context()
 	defer cancel()
 	obs, err := a.Observe(ctx, n)
+	if err == nil && obs.Names != nil {
+		a.Env.Declared = obs.Names.Declaration
+	}
 	if err == nil && n.Resources {
 		err = a.addResources(obs)
 	}

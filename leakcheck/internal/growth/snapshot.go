@@ -50,7 +50,6 @@ func (x *Experiment) evaluate(obs *observe.Observation, scopes check.Check, last
 	if doubt != nil && (!last || !observe.OnlyMisses(obs.Report)) {
 		return &assertion.AuditError{Err: doubt}
 	}
-	x.Env.Declared = obs.Names.Declaration
 	if x.words.Recorded != nil {
 		obs.Heap = x.words.Recorded.Eval.Heap
 	}

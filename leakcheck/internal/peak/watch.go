@@ -213,7 +213,6 @@ func (w *watcher) observe(p *peak) error {
 	if !p.held && p.certain {
 		p.allocated = record().allocated
 	}
-	x.Env.Declared = obs.Names.Declaration
 	p.eval = check.Evaluate(obs, x.Req, tree.Scope{}, nil)
 	p.eval.Now, p.eval.Base = tree.NameHeldOps(p.eval.Now), tree.NameHeldOps(p.eval.Base)
 	p.eval.Forest = p.eval.Now.Growth(p.eval.Base)
