@@ -118,7 +118,7 @@ func (l *looks) done(e *check.Evaluation, err error) *Outcome {
 	}
 	_, broken := e.Broken()
 	l.first = cmp.Or(l.first, broken)
-	l.needs.AlsoHeldBy, l.needs.ByDistance = message.Places(e), l.golden != nil && l.Req.Baseline == nil
+	l.needs.AlsoHeldBy = message.Places(e)
 	l.compared = e.Golden
 	return nil
 }
@@ -131,7 +131,7 @@ func (l *looks) wait(e *check.Evaluation, err error, took time.Duration) (late *
 		return l.outOfTime(e, err)
 	}
 	if !l.Time.Allows(wait + (2+2*time.Duration(len(l.needs.AlsoHeldBy)))*took) {
-		l.needs.AlsoHeldBy, l.needs.ByDistance = nil, false
+		l.needs.AlsoHeldBy = nil
 	}
 	beforeLast := l.snapshots == len(RetryWaits)
 	l.artifacts = beforeLast && l.Time.Allows(wait+4*took)

@@ -126,13 +126,6 @@ func narrow(obs *observe.Observation, r *request.Request, s tree.Scope) (e *Seen
 	return e, doubt
 }
 
-// NearestForest returns the branches that count for a request if the nearest variable claims each
-// object.
-func (s *Seen) NearestForest(r *request.Request, scope tree.Scope) tree.Forest {
-	f, _ := tree.ApplyIgnores(tree.GrowForest(s.ByDistance).Keep(scope), r.Ignores)
-	return f
-}
-
 // Broken returns how many bounds and golden-file lines do not hold, and the headline of the first.
 func (e *Evaluation) Broken() (broken int, first string) {
 	for i := range e.Findings {

@@ -36,10 +36,7 @@ type Comparison struct {
 	improvements int                 // lines that allow more than is retained
 	Diff         string              // from the file's text to the text that an update makes
 	changes      []golden.Change     // changes of an update
-	// HoldsByDistance says that the file holds if each object is charged to the variable that is
-	// nearest to it, as it was before v0.1.0.
-	HoldsByDistance bool
-	Updated         *golden.File
+	Updated      *golden.File
 }
 
 // Values of verdict.Golden's Status.
@@ -134,15 +131,10 @@ func (c *GoldenCheck) Evaluate(s *Seen, r *Result) {
 		}
 	}
 	compared := *c.File
-	compared.Compare(c.measure(s, s.Forest))
+	compared.Compare(c.measure(s))
 	r.Golden = &compared
 	if compared.Ok() {
 		return
-	}
-	if s.ByDistance != nil {
-		byDistance := *c.File
-		byDistance.Compare(c.measure(s, s.NearestForest(c.Req, c.Scope)))
-		compared.HoldsByDistance = byDistance.Ok()
 	}
 	for _, d := range compared.Failures {
 		f := lineFinding(&d, s.Forest)
@@ -151,9 +143,9 @@ func (c *GoldenCheck) Evaluate(s *Seen, r *Result) {
 	}
 }
 
-// measure returns what is retained in a forest, and what goroutines there are.
-func (c *GoldenCheck) measure(s *Seen, f tree.Forest) []golden.Measurement {
-	lines := append((&Ruler{Modules: c.Env.Modules, Listed: c.File.listed}).Measure(f), cutLines(c.Req.Recorded, s.Forest)...)
+// measure returns what is retained, and what goroutines there are.
+func (c *GoldenCheck) measure(s *Seen) []golden.Measurement {
+	lines := append((&Ruler{Modules: c.Env.Modules, Listed: c.File.listed}).Measure(s.Forest), cutLines(c.Req.Recorded, s.Forest)...)
 	if len(c.Req.Goroutines) > 0 {
 		var base goroutine.Census
 		if c.Req.Baseline != nil {

@@ -56,9 +56,6 @@ func Render(in Input, env *environ.Environment) []string {
 	if in.Snapshots > 1 {
 		lines = append(lines, fmt.Sprintf("still so in the last of %d snapshots: waiting does not help", in.Snapshots))
 	}
-	if in.Golden != nil && in.Golden.HoldsByDistance {
-		lines = append(lines, "what differs is held by something nearer, too: if the file is older than v0.1.0, which has package variables claim first, one update settles it")
-	}
 	if in.Golden != nil && env.Goldens == "" {
 		if n := in.Golden.Renamed(); n > 0 {
 			lines = append(lines, fmt.Sprintf("nothing is retained now at %s of the file, which had as many objects as are new: if a name has changed, "+

@@ -35,10 +35,8 @@ type Observation struct {
 	Settle   time.Duration // how long the process took to settle
 	Scan     time.Duration
 	Logs     []string // notes on slow steps
-	// the heap if the nearest variable claims each object; nil if it was not asked for
-	ByDistance *refscan.Report
-	Kept       Frozen // the snapshot, for further scans; nil unless it was asked for
-	Heap       string // the heap profile of the same moment, "" if it was not asked for
+	Kept     Frozen   // the snapshot, for further scans; nil unless it was asked for
+	Heap     string   // the heap profile of the same moment, "" if it was not asked for
 }
 
 // Artifacts are the parts of an observation from which files are written, to compare a later
@@ -223,13 +221,6 @@ func (o *Observation) read(s Frozen, n Needs) error {
 	}
 	if !n.Heap {
 		return nil
-	}
-	if n.ByDistance {
-		s.Arrange(nil)
-		var err error
-		if o.ByDistance, err = s.Scan(); err != nil {
-			return err
-		}
 	}
 	s.Arrange(n.Order)
 	if err := o.scanHeap(s, n); err != nil {

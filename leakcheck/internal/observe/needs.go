@@ -10,22 +10,20 @@ import (
 // Needs are the parts of a snapshot that checks read. They are known before the first snapshot, so
 // that one scan does for all checks.
 type Needs struct {
-	Heap       bool        // a report on the heap; without, stacks alone are read
-	Stacks     bool        // goroutines, with their frames
-	Resources  bool        // what the operating system holds for the process
-	AsIs       bool        // the program is frozen after one collection, without a wait for it to come to rest
-	Collect    bool        // garbage is collected before, also where no heap is scanned
-	Leaked     bool        // goroutines that can never run again
-	Retained   bool        // what cutting each node of the report would free; needs heap
-	Cuts       []*Cut      // further queries about cutting nodes
-	Profile    bool        // the heap profile of the same moment
-	AlsoHeldBy []Place     // places whose other holders are to be found
-	Times      *TimesQuery // of times in objects; nil: none
-	Native     bool        // the holders of the blocks of C's malloc; needs heap
-	Held       []*Held     // what nodes hold, whoever else holds it; needs heap
-	Keep       bool        // the snapshot is kept, for Recall
-	// a second report, in which the nearest variable claims each object, whatever Order says
-	ByDistance bool
+	Heap       bool           // a report on the heap; without, stacks alone are read
+	Stacks     bool           // goroutines, with their frames
+	Resources  bool           // what the operating system holds for the process
+	AsIs       bool           // the program is frozen after one collection, without a wait for it to come to rest
+	Collect    bool           // garbage is collected before, also where no heap is scanned
+	Leaked     bool           // goroutines that can never run again
+	Retained   bool           // what cutting each node of the report would free; needs heap
+	Cuts       []*Cut         // further queries about cutting nodes
+	Profile    bool           // the heap profile of the same moment
+	AlsoHeldBy []Place        // places whose other holders are to be found
+	Times      *TimesQuery    // of times in objects; nil: none
+	Native     bool           // the holders of the blocks of C's malloc; needs heap
+	Held       []*Held        // what nodes hold, whoever else holds it; needs heap
+	Keep       bool           // the snapshot is kept, for Recall
 	Order      *refscan.Order // in which roots claim objects; nil: by distance alone
 }
 
@@ -70,6 +68,6 @@ func (n Needs) And(m Needs) Needs {
 		Retained: n.Retained || m.Retained, Cuts: append(n.Cuts[:len(n.Cuts):len(n.Cuts)], m.Cuts...),
 		Profile: n.Profile || m.Profile, AlsoHeldBy: append(n.AlsoHeldBy[:len(n.AlsoHeldBy):len(n.AlsoHeldBy)], m.AlsoHeldBy...),
 		Times: cmp.Or(n.Times, m.Times), Native: n.Native || m.Native,
-		Held: append(n.Held[:len(n.Held):len(n.Held)], m.Held...), Order: cmp.Or(n.Order, m.Order), Keep: n.Keep || m.Keep, ByDistance: n.ByDistance || m.ByDistance,
+		Held: append(n.Held[:len(n.Held):len(n.Held)], m.Held...), Order: cmp.Or(n.Order, m.Order), Keep: n.Keep || m.Keep,
 	}
 }
