@@ -62,9 +62,9 @@ func figures(p *profile.Profile) (map[string]figure, error) {
 	if objects < 0 || bytes < 0 {
 		return nil, fmt.Errorf("it has no values in count and bytes, but %s", valueTypes(p))
 	}
-	name := leafFunction
+	name := leafName
 	if isReferences(p) {
-		name = referencePath
+		name = pathName
 	}
 	out := make(map[string]figure)
 	for _, s := range p.Sample {
@@ -102,51 +102,22 @@ func isReferences(p *profile.Profile) bool {
 	return len(p.Location) > 0 && !slices.ContainsFunc(p.Location, func(l *profile.Location) bool { return l.Mapping != nil })
 }
 
-func leafFunction(s *profile.Sample) string {
+// leafName returns the name of a sample's innermost function, its address if unnamed.
+func leafName(s *profile.Sample) string {
 	if len(s.Location) == 0 {
 		return "(none)"
 	}
-	return frameName(s.Location[0], 0)
-}
-
-// frameName returns the name of a location's nth line, the innermost first; its address if unnamed.
-func frameName(l *profile.Location, n int) string {
-	if n >= len(l.Line) || l.Line[n].Function == nil {
+	l := s.Location[0]
+	if len(l.Line) == 0 || l.Line[0].Function == nil {
 		return fmt.Sprintf("%#x", l.Address)
 	}
-	return l.Line[n].Function.Name
+	return l.Line[0].Function.Name
 }
 
-// referencePath writes a stack of references as leakcheck's messages and golden files do.
-//
-// In the profiles of leakgate the name of each frame is its whole path, so the leaf's name is
-// enough. Older profiles, and goref's, have a frame for each reference, such as "field. (T)".
-func referencePath(s *profile.Sample) string {
-	if len(s.Location) == 0 {
-		return "(none)"
-	}
-	leaf, root := frameName(s.Location[0], 0), frameName(s.Location[len(s.Location)-1], 0)
-	if !strings.Contains(root, ". (") && strings.HasPrefix(leaf, root) {
-		// Within parentheses dots are written as "·", so that pprof does not cut there.
-		return strings.ReplaceAll(leaf, "·", ".")
-	}
-	var b strings.Builder
-	for i := len(s.Location) - 1; i >= 0; i-- {
-		step, _, _ := strings.Cut(frameName(s.Location[i], 0), ". (")
-		step = strings.TrimSuffix(step, ".")
-		switch {
-		case b.Len() == 0:
-			b.WriteString(step)
-		case step == "$mapkey":
-			b.WriteString("[$key]")
-		case step == "$mapval", strings.HasPrefix(step, "["):
-			b.WriteString("[*]")
-		default:
-			b.WriteString("." + step)
-		}
-	}
-	return b.String()
-}
+// pathName returns the path of a sample of references as leakcheck's messages and golden files have
+// it. The name of each frame is its whole path, with "·" for the dots within parentheses, so that
+// pprof does not cut there.
+func pathName(s *profile.Sample) string { return strings.ReplaceAll(leafName(s), "·", ".") }
 
 // baseLabel marks the samples of the base, as "pprof -diff_base" does, so that pprof's percentages
 // are relative to the base (github.com/google/pprof internal/driver).

@@ -15,16 +15,15 @@ import (
 
 func TestDiffOfProfiles(t *testing.T) {
 	stacks := map[string][]string{
-		"map":   {"example.com/app.sessions. (map[string]*app.Session)"},
-		"key":   {"$mapkey. (string)", "example.com/app.sessions. (map[string]*app.Session)"},
-		"user":  {"User. (string)", "$mapval. (*app.Session)", "example.com/app.sessions. (map[string]*app.Session)"},
-		"first": {"[0]. (int)", "list. ([]*int)", "example.com/app.srv"},
-		"rest":  {"[10+]. (int)", "list. ([]*int)", "example.com/app.srv"},
+		"map":  {"example.com/app.sessions"},
+		"key":  {"example.com/app.sessions[$key]", "example.com/app.sessions"},
+		"user": {"example.com/app.sessions[*].User", "example.com/app.sessions[*]", "example.com/app.sessions"},
+		"list": {"example.com/app.srv.list[*]", "example.com/app.srv.list", "example.com/app.srv"},
 	}
 	dir := t.TempDir()
 	before, after, out := filepath.Join(dir, "old.pb.gz"), filepath.Join(dir, "new.pb.gz"), filepath.Join(dir, "diff.pb.gz")
-	writeProfile(t, before, true, map[string][2]int64{"map": {1, 48}, "key": {1, 16}, "first": {1, 8}, "rest": {4, 32}}, stacks)
-	writeProfile(t, after, true, map[string][2]int64{"map": {1, 48}, "key": {40, 640}, "user": {40, 2048}, "first": {1, 8}, "rest": {2, 16}}, stacks)
+	writeProfile(t, before, true, map[string][2]int64{"map": {1, 48}, "key": {1, 16}, "list": {5, 40}}, stacks)
+	writeProfile(t, after, true, map[string][2]int64{"map": {1, 48}, "key": {40, 640}, "user": {40, 2048}, "list": {3, 24}}, stacks)
 
 	var stdout, stderr bytes.Buffer
 	require.Equal(t, cli.Pass, Diff(&cli.Context{Stdout: &stdout, Stderr: &stderr}, []string{"-o", out, before, after}), stderr.String())
@@ -40,9 +39,9 @@ func TestDiffOfProfiles(t *testing.T) {
 	// go tool pprof shows the profile that -o wrote.
 	top, err := exec.Command("go", "tool", "pprof", "-sample_index=inuse_space", "-unit=B", "-top", out).Output()
 	require.NoError(t, err)
-	require.Regexp(t, `2048B +\S+ +\S+ +2048B +\S+ +User\. \(string\)`, string(top))
-	require.Regexp(t, `624B +\S+ +\S+ +624B +\S+ +\$mapkey\. \(string\)`, string(top))
-	require.Regexp(t, `-16B +\S+ +\S+ +-16B +\S+ +\[10\+\]\. \(int\)`, string(top))
+	require.Regexp(t, `2048B +\S+ +\S+ +2048B +\S+ +example\.com/app\.sessions\[\*\]\.User\n`, string(top))
+	require.Regexp(t, `624B +\S+ +\S+ +624B +\S+ +example\.com/app\.sessions\[\$key\]\n`, string(top))
+	require.Regexp(t, `-16B +\S+ +\S+ +-16B +\S+ +example\.com/app\.srv\.list\[\*\]\n`, string(top))
 
 	// In a profile of allocations a row is a function.
 	calls := map[string][]string{"a": {"app.grow", "app.main"}, "b": {"app.grow", "app.other"}}
