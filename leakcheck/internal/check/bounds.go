@@ -141,11 +141,11 @@ func (c *boundsCheck) untyped(b *request.Bound, s *Seen) []string {
 // heldBy returns the branches that a bound selects, with what they hold, whoever else holds it too,
 // and their figures beyond the baseline.
 func (c *boundsCheck) heldBy(b *request.Bound, held *observe.Held, s *Seen) (selected []*tree.Branch, found tree.Tally) {
-	now := c.heldForest(b, held.Result, s.Now)
+	now := c.heldForest(held.Result, s.Now)
 	selected = b.Selector.Selects(now)
 	found = b.Selector.Sum(selected)
 	if held.Before != nil {
-		before := c.heldForest(b, held.Before, s.Base)
+		before := c.heldForest(held.Before, s.Base)
 		found = found.Beyond(b.Selector.Sum(b.Selector.Selects(before)))
 		selected = b.Selector.Selects(now.Growth(before))
 	}
@@ -154,7 +154,7 @@ func (c *boundsCheck) heldBy(b *request.Bound, held *observe.Held, s *Seen) (sel
 
 // heldForest returns the trees of what a bound's branches hold. Roots that are no variables, timers
 // or finalizers are those of the report.
-func (c *boundsCheck) heldForest(b *request.Bound, held *refscan.Held, report tree.Forest) tree.Forest {
+func (c *boundsCheck) heldForest(held *refscan.Held, report tree.Forest) tree.Forest {
 	f, _ := tree.ApplyIgnores(tree.GrowForest(&refscan.Report{Roots: held.Roots}).Keep(c.scope), c.req.Ignores)
 	for _, r := range report {
 		if r.Root.Kind == refscan.RootNative || r.Root.Kind == refscan.RootOther && !slices.ContainsFunc(f, func(s *tree.Branch) bool { return s.Path == r.Path }) {

@@ -59,8 +59,8 @@ func Within(ctx context.Context, logf func(string, ...any), c Claims) (within bo
 	if c.Learn != nil {
 		c.Learn(x.PackageNames())
 	}
-	if within, err = variablesWithin(x, c.Variables); err != nil || !within || len(c.Types) == 0 {
-		return within, err
+	if within = variablesWithin(x, c.Variables); !within || len(c.Types) == 0 {
+		return within, nil
 	}
 	return typesWithin(ctx, x, c.Types)
 }
@@ -70,18 +70,18 @@ func Within(ctx context.Context, logf func(string, ...any), c Claims) (within bo
 // variable leads to more than can be followed in that time, or to a goroutine's stack; if its name
 // stands for no variable, for several, or also for variables in a function's frames; or if other
 // goroutines ran meanwhile.
-func variablesWithin(x *debuginfo.Index, all []*Reach) (within bool, err error) {
+func variablesWithin(x *debuginfo.Index, all []*Reach) bool {
 	if len(all) == 0 {
-		return true, nil
+		return true
 	}
-	if err := programVariables.prepare(x); err != nil {
-		return false, nil // a scan has other ways
+	if programVariables.prepare(x) != nil {
+		return false // a scan has other ways
 	}
 	walks := make([]*inspect.Walk, len(all))
 	for i, r := range all {
 		v, ok := programVariables.find(r)
 		if !ok {
-			return false, nil
+			return false
 		}
 		walks[i] = programVariables.all.Walk(v.Addr, inspect.Limit{Objects: orAny(r.MaxObjects), Bytes: orAny(r.MaxBytes)})
 	}
@@ -91,7 +91,7 @@ func variablesWithin(x *debuginfo.Index, all []*Reach) (within bool, err error) 
 		all[i].Objects, all[i].Bytes = w.Objects, w.Bytes
 		alone = alone && w.Within()
 	}
-	return alone, nil
+	return alone
 }
 
 func orAny(most int64) int64 {

@@ -56,11 +56,10 @@ func (r *runner) restore() error {
 	return nil
 }
 
-// mark tells the reader of the output that another call begins. It returns the call's number.
-func (r *runner) mark(name string) int {
+// mark tells the reader of the output that another call begins.
+func (r *runner) mark(name string) {
 	r.calls++
 	_, _ = fmt.Fprintf(r.stdout, "\n%s%d %s\n", Mark, r.calls, name)
-	return r.calls
 }
 
 // call calls a function once, and reports whether it passed. The function runs as if it were the

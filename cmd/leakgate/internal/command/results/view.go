@@ -108,7 +108,7 @@ func (o *ViewOptions) view(c *cli.Context) error {
 	case ".svg":
 		return o.draw(shown)
 	case ".html":
-		data, err := shown.page(c, o)
+		data, err := shown.page(c)
 		if err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func (o *ViewOptions) view(c *cli.Context) error {
 	if err := shown.text(c.Stdout, o); err != nil || o.text {
 		return err
 	}
-	data, err := shown.page(c, o)
+	data, err := shown.page(c)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (v *viewed) readProfile() (*profile.Profile, error) {
 }
 
 // page makes the page.
-func (v *viewed) page(c *cli.Context, o *ViewOptions) (*page.Data, error) {
+func (v *viewed) page(c *cli.Context) (*page.Data, error) {
 	if v.Profile != nil {
 		return page.Profile(v.Profile, v.title, cli.Version())
 	}

@@ -70,7 +70,7 @@ func TestViewServesThisMachine(t *testing.T) {
 	require.NoError(t, err)
 	shown, err := o.read()
 	require.NoError(t, err)
-	data, err := shown.page(&cli.Context{}, o)
+	data, err := shown.page(&cli.Context{})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	r, w := io.Pipe()
