@@ -40,9 +40,6 @@ const (
 // are those of a scan.
 func (s *Snapshot) Elsewhere(of Query, is func(path, typ string) bool) (_ *Elsewhere, err error) {
 	defer public(&err)
-	if err := s.in().Opened(); err != nil {
-		return nil, err
-	}
 	defer snapshot.Guard(&err)()
 	graph, err := s.in().Heap()
 	if err != nil {

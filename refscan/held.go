@@ -39,9 +39,6 @@ type Held struct {
 // It takes about as long as a scan for all queries together, and again for each query of a path.
 func (s *Snapshot) Held(queries ...Query) (_ []*Held, err error) {
 	defer public(&err)
-	if err := s.in().Opened(); err != nil {
-		return nil, err
-	}
 	defer snapshot.Guard(&err)()
 	graph, err := s.in().Heap()
 	if err != nil {

@@ -76,9 +76,6 @@ var (
 // It takes time in proportion to the heap, as Scan does, and twice as much for every path.
 func (s *Snapshot) Paths(addr uintptr, q PathQuery) (_ *Retention, err error) {
 	defer public(&err)
-	if err := s.in().Opened(); err != nil {
-		return nil, err
-	}
 	defer snapshot.Guard(&err)()
 	graph, err := s.in().Heap()
 	if err != nil {

@@ -30,9 +30,6 @@ func (f scanOption) applyScan(c *scanConfig) { f(c) }
 // proportion to the number of objects, and may be called more than once.
 func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
 	defer public(&err)
-	if err := s.in().Opened(); err != nil {
-		return nil, err
-	}
 	defer snapshot.Guard(&err)()
 	graph, err := s.in().Heap()
 	if err != nil {
@@ -63,13 +60,8 @@ func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
 		GoVersion: runtime.Version(), Collections: s.in().Collections(), Undecided: s.in().Undecided(),
 		Pause: s.Pause(), NotForked: s.in().NotForked(),
 		Warnings: append(res.Warnings, s.in().Index().Warnings()...),
-		Totals: Totals{
-			LiveObjects: res.Totals.LiveObjects, LiveBytes: res.Totals.LiveBytes,
-			AttributedObjects: res.Totals.AttributedObjects, AttributedBytes: res.Totals.AttributedBytes,
-			TypedBytes: res.Totals.TypedBytes, ExtraBytes: res.Totals.ExtraBytes,
-			MissedObjects: res.Totals.MissedObjects, MissedBytes: res.Totals.MissedBytes,
-		},
-		index: s.in().Index(),
+		Totals:   Totals(res.Totals),
+		index:    s.in().Index(),
 	}
 	r.Totals.subtractDead(s.in().Excused())
 	s.describeStop(r, graph, res)

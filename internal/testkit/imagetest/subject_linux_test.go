@@ -129,7 +129,7 @@ func TestSound(t *testing.T) {
 	tot := o.res.Totals
 	t.Logf("%+v, %d copies of %d KB, %d regions", tot, s.Copies, s.Bytes>>10, len(s.Regions()))
 	require.Positive(t, tot.LiveObjects)
-	require.Zero(t, tot.ExtraObjects)
+	require.Zero(t, tot.ExtraBytes)
 	require.Less(t, tot.MissedBytes, int64(4<<10), "caches of processors that were taken away")
 	require.Less(t, s.Copies, maxCopies/10)
 	require.NoError(t, s.stacks())

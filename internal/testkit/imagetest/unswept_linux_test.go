@@ -52,7 +52,7 @@ func TestInlineMarks(t *testing.T) {
 	require.NoError(t, o.err)
 	require.Equal(t, len(turned), o.model.Unswept-sound.model.Unswept)
 	require.Equal(t, sound.res.Totals.AttributedObjects, o.res.Totals.AttributedObjects)
-	require.Zero(t, o.res.Totals.ExtraObjects)
+	require.Zero(t, o.res.Totals.ExtraBytes)
 
 	later, err := goruntime.LoadMarks(image.NewSpace(s), s.Index, 0, runtime.GOARCH)
 	require.NoError(t, err)

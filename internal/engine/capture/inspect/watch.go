@@ -241,30 +241,32 @@ func (w *Watch) drop(r *record) {
 	r.base = 0
 }
 
-// A Count counts what is new, including objects that the program may drop before the next
-// collection.
-type Count struct {
+// Newcomers counts what exists now and did not exist when a watch began, including objects that the
+// program may drop before the next collection. Nothing offsets the new objects: neither the old
+// ones that have died, nor the replacement of an old object by a new one.
+type Newcomers struct {
+	// heap objects, and their bytes by size class. A block of values under 16 bytes is one object
 	Objects, Bytes int64
-	Tiny           int64 // blocks of values under 16 bytes; each counts as one in Objects
+	TinyBlocks     int64 // objects of Objects that are such blocks
 	Gone           int64 // old objects that have died
-	Replaced       int64 // objects of Objects that replace one of Gone of the same kind and size each
-	Entries        int64 // by which old maps grew
+	Replaced       int64 // those of Objects that can be paired with one of Gone of the same size class
+	MapEntries     int64 // by which old maps grew
 	Goroutines     int64
 	Deeper         int64 // bytes by which the stack of an old goroutine got deeper, at most
 	Timers         int64 // pending ones
-	Marked         int64 // bytes of all that is alive
 }
 
 // errMissed says that two collections ended between two calls of Passed.
 var errMissed = errors.New("the program collects garbage more often than can be followed")
 
-// Count counts what is new, right after a collection that Passed has not taken into account.
-func (w *Watch) Count() (c Count, err error) {
+// Count counts what is new, right after a collection that Passed has not taken into account. marked
+// is how many bytes are alive.
+func (w *Watch) Count() (c Newcomers, marked int64, err error) {
 	if w.missed || w.layout.cycle() != w.cycle+2 {
-		return c, errMissed
+		return c, 0, errMissed
 	}
 	for range maxTries {
-		if c, err = w.count(); err == nil {
+		if c, marked, err = w.count(); err == nil {
 			break
 		}
 		runtime.Gosched()
@@ -272,7 +274,7 @@ func (w *Watch) Count() (c Count, err error) {
 	if err == nil && w.layout.cycle() != w.cycle+2 {
 		err = errMoved
 	}
-	return c, err
+	return c, marked, err
 }
 
 // spares counts the runtime's own objects among the objects of a word of bits.
@@ -286,7 +288,7 @@ func (w *Watch) spares(s *span, i int, objects uint64) (n int64) {
 	return n
 }
 
-func (w *Watch) count() (c Count, err error) {
+func (w *Watch) count() (c Newcomers, marked int64, err error) {
 	l := w.layout
 	var born [classes]int64
 	gone := w.died
@@ -316,7 +318,7 @@ func (w *Watch) count() (c Count, err error) {
 			born[s.class] += fresh
 			gone[s.class] -= int64(bits.OnesCount64(now & old))
 			c.Bytes += fresh * int64(s.size)
-			c.Marked += int64(bits.OnesCount64(now)) * int64(s.size)
+			marked += int64(bits.OnesCount64(now)) * int64(s.size)
 			if r == nil || r.counters < 0 {
 				continue
 			}
@@ -334,7 +336,7 @@ func (w *Watch) count() (c Count, err error) {
 		}
 	})
 	if err != nil {
-		return c, err
+		return c, 0, err
 	}
 	for class, n := range born {
 		c.Objects += n
@@ -343,9 +345,9 @@ func (w *Watch) count() (c Count, err error) {
 			c.Replaced += min(n, gone[class])
 		}
 	}
-	c.Tiny = born[rtlayout.TinySpanClass]
+	c.TinyBlocks = born[rtlayout.TinySpanClass]
 	// A map may have its header on a stack, and a map of few entries needs no table.
-	c.Entries = max(headers, tables)
+	c.MapEntries = max(headers, tables)
 	l.eachGoroutine(func(k int, id uint64) {
 		if k >= len(w.goroutines) || w.goroutines[k] != id {
 			c.Goroutines++
@@ -360,7 +362,7 @@ func (w *Watch) count() (c Count, err error) {
 			c.Timers++
 		}
 	})
-	return c, nil
+	return c, marked, nil
 }
 
 // sortAddresses sorts in place by a shell sort. It makes no allocation, which would be a new

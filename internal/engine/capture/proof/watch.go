@@ -22,19 +22,8 @@ type Watch struct {
 	failed error // first error of note
 }
 
-// Newcomers counts what exists now and did not exist when a watch began. Nothing offsets the new
-// objects: neither the old ones that have died, nor the replacement of an old object by a new one.
-type Newcomers struct {
-	// heap objects, and their bytes by size class. A block of values under 16 bytes is one object
-	Objects, Bytes int64
-	TinyBlocks     int64 // objects of Objects that are such blocks
-	Gone           int64 // old objects that have died
-	Replaced       int64 // those of Objects that can be paired with one of Gone of the same size class
-	MapEntries     int64 // by which old maps grew
-	Goroutines     int64
-	Deeper         int64 // bytes by which the stack of an old goroutine got deeper, at most
-	Timers         int64 // pending ones
-}
+// Newcomers is what a Watch counts.
+type Newcomers = inspect.Newcomers
 
 // StartWatch collects garbage once and begins to watch. Errors are of type *snapshot.Unavailable.
 func StartWatch(ctx context.Context, logf func(string, ...any)) (_ *Watch, err error) {
@@ -149,9 +138,9 @@ func (w *Watch) Newcomers(ctx context.Context) (Newcomers, error) {
 	return w.count()
 }
 
-func (w *Watch) count() (_ Newcomers, err error) {
+func (w *Watch) count() (found Newcomers, err error) {
 	defer snapshot.Guard(&err)()
-	c, err := w.of.Count()
+	found, alive, err := w.of.Count()
 	if err != nil {
 		return Newcomers{}, watchError(err)
 	}
@@ -160,13 +149,10 @@ func (w *Watch) count() (_ Newcomers, err error) {
 	// the records read are spans.
 	metrics.Read(marked[:])
 	v := marked[0].Value
-	if v.Kind() != metrics.KindUint64 || int64(v.Uint64()) < c.Marked || int64(v.Uint64())/8*7 > c.Marked {
+	if v.Kind() != metrics.KindUint64 || int64(v.Uint64()) < alive || int64(v.Uint64())/8*7 > alive {
 		return Newcomers{}, &snapshot.Unavailable{Cause: "what was counted is not what the garbage collector marked", Remedy: snapshot.RemedyReport}
 	}
-	return Newcomers{
-		Objects: c.Objects, Bytes: c.Bytes, TinyBlocks: c.Tiny, Gone: c.Gone, Replaced: c.Replaced,
-		MapEntries: c.Entries, Goroutines: c.Goroutines, Deeper: c.Deeper, Timers: c.Timers,
-	}, nil
+	return found, nil
 }
 
 // Close releases the watch's memory. It may be called more than once.

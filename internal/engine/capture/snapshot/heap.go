@@ -21,8 +21,8 @@ func (s *Snapshot) Withheld() error {
 
 // Heap types the objects of the snapshot, once.
 func (s *Snapshot) Heap() (*typedheap.Heap, error) {
-	if s.graph != nil {
-		return s.graph, nil
+	if err := s.Opened(); err != nil || s.graph != nil {
+		return s.graph, err
 	}
 	if err := checkMemory(need(0, scanNeeds(s.model), 0)); err != nil {
 		return nil, err

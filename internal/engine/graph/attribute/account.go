@@ -3,6 +3,8 @@ package attribute
 import (
 	"math/bits"
 	"sort"
+
+	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 )
 
 // chargeUnattributed charges the live objects that no understood reference leads to: the sums must
@@ -38,8 +40,8 @@ func (a *attributor) chargeUnattributed() {
 }
 
 // totals compares what was charged with the collector's mark bits.
-func (a *attributor) totals() Totals {
-	t := Totals{Totals: a.heap.Totals(a.tool)}
+func (a *attributor) totals() typedheap.Totals {
+	t := a.heap.Totals(a.tool)
 	t.TypedBytes = t.AttributedBytes
 	for _, n := range a.nodes {
 		if !n.Root.Class.IsTool() {

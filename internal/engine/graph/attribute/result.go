@@ -5,16 +5,10 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 )
 
-// Totals are sums over heap objects, in size-class bytes. The tool's own objects are in none.
-type Totals struct {
-	typedheap.Totals
-	TypedBytes int64
-}
-
 // Result is the outcome of Run.
 type Result struct {
 	Roots    []*Node
-	Totals   Totals
+	Totals   typedheap.Totals // the tool's own objects are in none
 	Warnings []string
 }
 

@@ -10,8 +10,9 @@ import (
 type Totals struct {
 	LiveObjects, LiveBytes             int64
 	AttributedObjects, AttributedBytes int64 // reached
-	MissedBytes, ExtraBytes            int64
-	MissedObjects, ExtraObjects        int64
+	TypedBytes                         int64 // of these; Heap.Totals does not count them
+	MissedObjects, MissedBytes         int64
+	ExtraBytes                         int64
 }
 
 // Totals compares the objects that the marking reached with the collector's mark bits. Objects of
@@ -42,11 +43,11 @@ func (h *Heap) Totals(without objset.Set) Totals {
 			{live, &t.LiveObjects, &t.LiveBytes},
 			{attributed, &t.AttributedObjects, &t.AttributedBytes},
 			{missed, &t.MissedObjects, &t.MissedBytes},
-			{extra, &t.ExtraObjects, &t.ExtraBytes},
 		} {
 			*sum.objects += int64(sum.n)
 			*sum.bytes += int64(sum.n) * int64(s.ElemSize)
 		}
+		t.ExtraBytes += int64(extra) * int64(s.ElemSize)
 	}
 	return t
 }
