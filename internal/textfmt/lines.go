@@ -55,6 +55,12 @@ func Abridge(s string, limit int) string {
 	return string(r[:limit/2]) + "…" + string(r[len(r)-limit/2+1:])
 }
 
+// FirstLine returns the first line of a text, without its line break.
+func FirstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
 // LastLines returns the last n lines of a text, without the final line break.
 func LastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")

@@ -5,6 +5,7 @@ package goldens
 import (
 	"errors"
 	"fmt"
+	"go/build"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -30,7 +31,7 @@ func Packages(cfg Config, patterns []string) ([]string, error) {
 	found := make(map[string]bool)
 	var remote []string
 	for _, pattern := range patterns {
-		if !isLocal(pattern) {
+		if !build.IsLocalImport(pattern) && !filepath.IsAbs(pattern) {
 			remote = append(remote, pattern)
 			continue
 		}
@@ -49,11 +50,6 @@ func Packages(cfg Config, patterns []string) ([]string, error) {
 	}
 	slices.Sort(folders)
 	return folders, nil
-}
-
-func isLocal(pattern string) bool {
-	return pattern == "." || pattern == ".." || strings.HasPrefix(pattern, "./") || strings.HasPrefix(pattern, "../") ||
-		filepath.IsAbs(pattern)
 }
 
 // local adds the folders that one local pattern names.

@@ -118,7 +118,7 @@ func (s Sources) findings(p *Package, a *Assertion) []Finding {
 	if len(found) > 0 || a.Verdict == verdict.Pass {
 		return found
 	}
-	f := Finding{Rule: RuleRetained, Text: firstLine(a.Message)}
+	f := Finding{Rule: RuleRetained, Text: textfmt.FirstLine(a.Message)}
 	switch {
 	case a.Verdict == verdict.Unknown:
 		f.Rule, f.Text = RuleUnknown, "could not tell: "+cmp.Or(a.Cause, "no cause given")
@@ -218,9 +218,4 @@ func fingerprint(parts ...string) string {
 		hash.Write([]byte(part + "\x00"))
 	}
 	return hex.EncodeToString(hash.Sum(nil)[:16])
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return line
 }

@@ -83,11 +83,11 @@ func rowsOf(p *outcome.Package) []row {
 			r.test += fmt.Sprintf(" #%d", a.Seq)
 		}
 		if a.LiveBefore > 0 {
-			r.before = bytesText(a.LiveBefore)
+			r.before = Bytes(a.LiveBefore)
 		}
 		if a.Totals.LiveBytes > 0 {
-			r.live = bytesText(a.Totals.LiveBytes)
-			r.retained = bytesText(a.RetainedBytes)
+			r.live = Bytes(a.Totals.LiveBytes)
+			r.retained = Bytes(a.RetainedBytes)
 			r.objects = strconv.FormatInt(a.RetainedObjects, 10)
 			r.typed = percentText(a.Totals.TypedBytes, a.Totals.AttributedBytes)
 			r.pause = pauseText(a.PauseNS)

@@ -48,13 +48,13 @@ func limits(b verdict.Bound) []limit {
 		ls = append(ls, limit{b.Objects, *b.MaxObjects, func(n int64) string { return Plural(n, "object") }})
 	}
 	if b.MaxBytes != nil {
-		ls = append(ls, limit{b.Bytes, *b.MaxBytes, bytesText})
+		ls = append(ls, limit{b.Bytes, *b.MaxBytes, Bytes})
 	}
 	if b.MaxRetainedObjects != nil {
 		ls = append(ls, limit{b.RetainedObjects, *b.MaxRetainedObjects, func(n int64) string { return Plural(n, "retained object") }})
 	}
 	if b.MaxRetainedBytes != nil {
-		ls = append(ls, limit{b.RetainedBytes, *b.MaxRetainedBytes, func(n int64) string { return bytesText(n) + " retained" }})
+		ls = append(ls, limit{b.RetainedBytes, *b.MaxRetainedBytes, func(n int64) string { return Bytes(n) + " retained" }})
 	}
 	return ls
 }

@@ -72,7 +72,7 @@ func comparisonCells(r compare.Row) []string {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	cells := []string{strings.Repeat("  ", r.Depth) + r.Name}
 	cells = append(cells, changeCells(r.Objects, number)...)
-	cells = append(cells, changeCells(r.Bytes, bytesText)...)
+	cells = append(cells, changeCells(r.Bytes, Bytes)...)
 	verdicts := r.Note
 	if r.Verdict[0] != r.Verdict[1] && r.Verdict[0] != "" && r.Verdict[1] != "" {
 		verdicts = r.Verdict[0] + " → " + r.Verdict[1]

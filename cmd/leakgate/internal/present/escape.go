@@ -12,7 +12,7 @@ import (
 // notifies nobody.
 func markdownText(text string) string {
 	var b strings.Builder
-	for _, c := range oneLine(text) {
+	for _, c := range Printable(text) {
 		switch {
 		case c == '<':
 			b.WriteString("&lt;")
@@ -35,7 +35,7 @@ func markdownText(text string) string {
 // markdownName makes a name code within a line: its fence is longer than any run of backquotes in
 // it.
 func markdownName(name string) string {
-	name = oneLine(name)
+	name = Printable(name)
 	fence := fenceAround(name, 1)
 	if strings.HasPrefix(name, "`") || strings.HasSuffix(name, "`") {
 		name = " " + name + " " // which CommonMark takes off again
@@ -64,8 +64,8 @@ func fenceAround(text string, least int) string {
 	return fence
 }
 
-// oneLine makes text printable on one line: line ends and control characters become spaces.
-func oneLine(text string) string {
+// Printable makes text printable on one line: line ends and control characters become spaces.
+func Printable(text string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) || c == '\u2028' || c == '\u2029' {
 			return ' '

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// bytesText writes n with three digits or so: "512 B", "1.5 KiB", "12.0 MiB".
-func bytesText(n int64) string {
+// Bytes writes n with three digits or so: "512 B", "1.5 KiB", "12.0 MiB".
+func Bytes(n int64) string {
 	if -1024 < n && n < 1024 {
 		return strconv.FormatInt(n, 10) + " B"
 	}
@@ -42,10 +42,3 @@ func Plural[N int | int64](n N, noun string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
-
-// Bytes writes a number of bytes with three digits or so: "512 B", "1.5 KiB".
-func Bytes(n int64) string { return bytesText(n) }
-
-// Printable makes a name of a program fit for a line on a terminal: line ends and control
-// characters are replaced.
-func Printable(name string) string { return oneLine(name) }

@@ -118,8 +118,7 @@ func (s Summary) misused(b *strings.Builder, run *outcome.Run) {
 		if !a.Misuse {
 			return
 		}
-		line, _, _ := strings.Cut(a.Message, "\n")
-		fmt.Fprintf(b, "%swrong assertion: %s.%s: %s\n", first, p.ImportPath, a.Test, strings.TrimPrefix(line, "leakcheck: "))
+		fmt.Fprintf(b, "%swrong assertion: %s.%s: %s\n", first, p.ImportPath, a.Test, strings.TrimPrefix(textfmt.FirstLine(a.Message), "leakcheck: "))
 		first = ""
 	})
 }

@@ -188,7 +188,7 @@ func TestFigures(t *testing.T) {
 	for n, want := range map[int64]string{
 		0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1536: "1.5 KiB", 1 << 20: "1.0 MiB", 5 << 30: "5.0 GiB", 3 << 40: "3.0 TiB", -2048: "-2.0 KiB",
 	} {
-		require.Equal(t, want, bytesText(n))
+		require.Equal(t, want, Bytes(n))
 	}
 	require.Equal(t, "100.0 %", percentText(7, 7))
 	require.Equal(t, "99.9 %", percentText(1<<40-1, 1<<40), "only all of it is 100 %")

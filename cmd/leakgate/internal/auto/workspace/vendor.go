@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"fmt"
+	"go/build"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,7 +76,7 @@ func relocateModulesTxt(list, from, to string, absolute map[string]bool) string 
 			continue
 		case inLeakgate && !strings.HasPrefix(line, "## "):
 			continue
-		case !replaced || !isModule || !isFolder(folder):
+		case !replaced || !isModule || !build.IsLocalImport(folder) && !filepath.IsAbs(folder): // a module
 			b.WriteString(line)
 			continue
 		}
@@ -92,9 +93,4 @@ func relocateModulesTxt(list, from, to string, absolute map[string]bool) string 
 		fmt.Fprintf(&b, "%s => %s\n", before, filepath.ToSlash(full))
 	}
 	return b.String()
-}
-
-// isFolder reports whether the right side of a replacement is a folder, and no module.
-func isFolder(path string) bool {
-	return path == "." || path == ".." || strings.HasPrefix(path, "./") || strings.HasPrefix(path, "../") || filepath.IsAbs(path)
 }

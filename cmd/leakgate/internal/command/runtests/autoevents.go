@@ -73,20 +73,15 @@ func (a *autoRun) ended(p *source.Package, found *finding.Package, took time.Dur
 		end, word = "fail", "FAIL"
 		a.failed = true
 	case found.Unknown != "":
-		end, word, result = "skip", "?   ", "could not tell: "+firstLine(found.Unknown)
+		end, word, result = "skip", "?   ", "could not tell: "+textfmt.FirstLine(found.Unknown)
 	case found.Nothing != "":
-		end, word, result = "skip", "?   ", "nothing repeated: "+firstLine(found.Nothing)
-		a.nothing = append(a.nothing, pkg+": "+firstLine(found.Nothing))
+		end, word, result = "skip", "?   ", "nothing repeated: "+textfmt.FirstLine(found.Nothing)
+		a.nothing = append(a.nothing, pkg+": "+textfmt.FirstLine(found.Nothing))
 	}
 	a.send(gotest.Event{Action: "output", Package: pkg, Output: strings.ToUpper(end) + "\n"})
 	a.send(gotest.Event{Action: "output", Package: pkg, Output: fmt.Sprintf("%s\t%s\t%.1fs\t%s\n", word, pkg, took.Seconds(), result)})
 	a.send(gotest.Event{Action: end, Package: pkg, Elapsed: took.Seconds()})
 	return a.err
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return line
 }
 
 // unbuilt sends the events of a package whose test binary does not build. It is the user's fault if
