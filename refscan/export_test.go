@@ -77,8 +77,10 @@ func (s *Snapshot) PID() int { return s.in().Process().(*freeze.Process).PID() }
 func (s *Snapshot) ReadAnew() (err error) {
 	defer public(&err)
 	pc, sp := s.in().Process().Caller()
-	_, err = goruntime.Load(image.NewSpace(s.in().Process()), s.in().Index(), s.in().Model().Bias(), runtime.GOARCH,
-		goruntime.Caller{G: uint64(s.in().Process().CallerG()), PC: uint64(pc), SP: uint64(sp)})
+	m, err := goruntime.LoadSpans(image.NewSpace(s.in().Process()), s.in().Index(), s.in().Model().Bias(), runtime.GOARCH)
+	if err == nil {
+		err = m.LoadObjects(goruntime.Caller{G: uint64(s.in().Process().CallerG()), PC: uint64(pc), SP: uint64(sp)})
+	}
 	if err != nil {
 		return snapshot.ModelError(err)
 	}

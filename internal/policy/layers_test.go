@@ -67,7 +67,7 @@ var layers = []struct {
 	{"leakcheck/internal/ledger", []string{"internal/engine/memory/headroom", "internal/engine/native/nativeheap", "internal/procmaps", "internal/textfmt"}},
 	{"leakcheck/internal/observe", []string{
 		"internal/engine/capture/proof", "internal/engine/capture/snapshot", "internal/engine/graph/attribute", "internal/engine/graph/root",
-		"internal/engine/heap/heaptype", "internal/engine/heap/timestamp", "internal/engine/native/nativeheap", "internal/engine/native/nativeholders",
+		"internal/engine/heap/heaptype", "internal/engine/native/nativeheap", "internal/engine/native/nativeholders",
 		"internal/engine/symbols/inventory", "internal/symbol", "internal/textfmt", "leakcheck/internal/ledger", "leakcheck/internal/naming", "refscan",
 	}},
 	{"leakcheck/internal/artifact", []string{

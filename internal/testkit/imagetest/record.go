@@ -29,7 +29,11 @@ type Program struct {
 
 // Load loads the model of the program's runtime from the image, or from a source that wraps it.
 func (p *Program) Load(source image.Source) (*goruntime.Model, error) {
-	return goruntime.Load(image.NewSpace(source), p.Index, 0, runtime.GOARCH, p.Caller())
+	m, err := goruntime.LoadSpans(image.NewSpace(source), p.Index, 0, runtime.GOARCH)
+	if err != nil {
+		return nil, err
+	}
+	return m, m.LoadObjects(p.Caller())
 }
 
 // Caller returns the goroutine that took the image.

@@ -6,7 +6,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
-	"github.com/leakgate/leakgate/internal/engine/heap/timestamp"
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
@@ -78,7 +77,7 @@ func (s Process) ReadTimes(q *TimesQuery) (err error) {
 		if size := min(span.ElemSize, maxTimesRead); mem == nil && heap.Model.Mem.Try(addr, size) { // without pointers
 			mem = heap.Model.Mem.Bytes(addr, size)
 		}
-		found, earliest := timestamp.Find(mem[:min(len(mem), maxTimesRead)], q.Since, now)
+		found, earliest := findTimes(mem[:min(len(mem), maxTimesRead)], q.Since, now)
 		t.Age = max(t.Age, now.Sub(earliest).Truncate(time.Second)+time.Second)
 		t.objects += c.Objects
 		t.bytes += int64(len(mem))

@@ -82,11 +82,11 @@ type walk struct {
 	blocks  []Block // in use; nil until they are listed
 }
 
-// Walk reads the heap. areas are the process's mappings, and live is how many threads it has at
-// least. places are those that an earlier call found in the same process; if they are empty, Walk
+// read reads the heap. areas are the process's mappings, and live is how many threads it has at
+// least. places are those that an earlier call found in the same process; if they are empty, read
 // finds them. Errors are ErrNone, an *UnknownError, or one that wraps ErrFlux.
 //
-// Walk visits all chunks of each part of an arena. It returns the counts only if
+// read visits all chunks of each part of an arena. It returns the counts only if
 //
 //   - each chunk's size leads to the next, and the last one to the end,
 //   - free chunks are exactly those on the arena's bins, linked in both directions,
@@ -95,15 +95,6 @@ type walk struct {
 //     they count,
 //   - each living thread is on the loader's lists of threads,
 //   - no arena was locked.
-func Walk(mem *image.Space, areas []Area, live int, places *Places) (*Heap, error) {
-	w, err := read(mem, areas, live, places)
-	if err != nil {
-		return nil, err
-	}
-	return &w.heap, nil
-}
-
-// read is like Walk, but returns the whole walk.
 func read(mem *image.Space, areas []Area, live int, places *Places) (*walk, error) {
 	w := &walk{mem: mem, areas: areas, places: places}
 	w.heap.Sizes = make(map[int64]int64)

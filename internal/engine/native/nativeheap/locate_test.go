@@ -21,7 +21,7 @@ func TestUnknownLibraries(t *testing.T) {
 		{[]Area{area("/app"), area("/lib/libc.so.6")}, "the process has a C library and no heap of brk(2), which glibc's malloc begins with"},
 		{[]Area{area("/app"), area("")}, ErrNone.Error()},
 	} {
-		_, err := Walk(nil, c.areas, 1, &Places{})
+		_, err := heapOf(nil, c.areas, &Places{})
 		require.EqualError(t, err, c.cause)
 	}
 }

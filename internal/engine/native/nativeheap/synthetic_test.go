@@ -134,7 +134,16 @@ func (s *synthetic) walkIn(library, loader string) (*Heap, error) {
 		{loaderAt, loaderAt + 0x1000, true, loader},
 		{threadsAt, threadsAt + 0x8000, true, ""},
 	}
-	return Walk(image.NewSpace(s), areas, 1, &Places{program: "/app"})
+	return heapOf(image.NewSpace(s), areas, &Places{program: "/app"})
+}
+
+// heapOf reads the heap of a process with one thread.
+func heapOf(mem *image.Space, areas []Area, places *Places) (*Heap, error) {
+	w, err := read(mem, areas, 1, places)
+	if err != nil {
+		return nil, err
+	}
+	return &w.heap, nil
 }
 
 func needLayout(t testing.TB) {

@@ -156,7 +156,7 @@ func takeFrozen(places *Places, lists bool) (w *walk, err error) {
 }
 
 // OfFrozen reads the heap of a frozen copy of this process. pid is the copy's process ID, and mem
-// its memory, which the result refers to. Errors are those of Walk.
+// its memory, which the result refers to. Errors are those of read.
 func OfFrozen(pid int, mem *image.Space) (*Contents, error) {
 	text, err := procmaps.Read("/proc/" + strconv.Itoa(pid) + "/maps")
 	if err != nil {

@@ -17,10 +17,10 @@ type Stop struct {
 	Interrupted, Lost int
 }
 
-// LoadStopped is Load for a process that something else stopped, at any instruction of any thread:
-// while it collects garbage, grows a stack or handles a signal. Where the state is ambiguous,
-// LoadStopped takes garbage for alive rather than miss an object that is alive. The mark bits are
-// those of the last collection that ended.
+// LoadStopped is LoadSpans and LoadObjects for a process that something else stopped, at any
+// instruction of any thread: while it collects garbage, grows a stack or handles a signal. Where
+// the state is ambiguous, LoadStopped takes garbage for alive rather than miss an object that is
+// alive. The mark bits are those of the last collection that ended.
 //
 // A call that fails may succeed if the process is stopped at another moment.
 func LoadStopped(mem *image.Space, names *debuginfo.Index, bias uint64, goarch string, threads []Thread) (*Model, error) {

@@ -93,18 +93,9 @@ func newModel(mem *image.Space, names *debuginfo.Index, bias uint64, goarch stri
 	return m, nil
 }
 
-// Load reads the runtime's structures. bias is the difference between addresses in the process and
-// those in the debug information (position-independent executables). goarch names the architecture.
-func Load(mem *image.Space, names *debuginfo.Index, bias uint64, goarch string, caller Caller) (*Model, error) {
-	m, err := LoadSpans(mem, names, bias, goarch)
-	if err != nil {
-		return nil, err
-	}
-	return m, m.LoadObjects(caller)
-}
-
-// LoadSpans is the first part of Load: the model knows how large the heap is, but has no memory of
-// the heap.
+// LoadSpans reads the runtime's structures as far as how large the heap is; LoadObjects reads the
+// rest. bias is the difference between addresses in the process and those in the debug information
+// (position-independent executables). goarch names the architecture.
 func LoadSpans(mem *image.Space, names *debuginfo.Index, bias uint64, goarch string) (*Model, error) {
 	m, err := newModel(mem, names, bias, goarch)
 	if err != nil {
@@ -113,7 +104,7 @@ func LoadSpans(mem *image.Space, names *debuginfo.Index, bias uint64, goarch str
 	return m, m.loadSpans()
 }
 
-// LoadObjects is the rest of Load: it copies PointerBytes of memory, and more for stacks.
+// LoadObjects copies PointerBytes of memory, and more for stacks.
 func (m *Model) LoadObjects(caller Caller) error {
 	if err := m.loadObjects(); err != nil {
 		return fmt.Errorf("heap spans: %w", err)
@@ -134,8 +125,8 @@ func (m *Model) PointerBytes() (n uint64) {
 	return n
 }
 
-// LoadMarks is Load for a reader that needs only the marks of the last collection. The model has no
-// memory of objects and no goroutines.
+// LoadMarks is LoadSpans for a reader that needs only the marks of the last collection. The model
+// has no memory of objects and no goroutines.
 func LoadMarks(mem *image.Space, names *debuginfo.Index, bias uint64, goarch string) (*Model, error) {
 	m, err := LoadSpans(mem, names, bias, goarch)
 	if err != nil {

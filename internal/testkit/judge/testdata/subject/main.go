@@ -226,9 +226,11 @@ func report() error {
 		return err
 	}
 	pc, sp := process.Caller()
-	model, err := goruntime.Load(image.NewSpace(process), index, bias, runtime.GOARCH,
-		goruntime.Caller{G: uint64(process.CallerG()), PC: uint64(pc), SP: uint64(sp)})
+	model, err := goruntime.LoadSpans(image.NewSpace(process), index, bias, runtime.GOARCH)
 	if err != nil {
+		return err
+	}
+	if err := model.LoadObjects(goruntime.Caller{G: uint64(process.CallerG()), PC: uint64(pc), SP: uint64(sp)}); err != nil {
 		return err
 	}
 	graph, err := typedheap.Build(model, index, typedheap.Options{})

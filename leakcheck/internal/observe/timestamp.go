@@ -1,6 +1,4 @@
-// Package timestamp finds times in memory, whatever their type: a time.Time, or a number that
-// counts seconds or parts of a second since 1970.
-package timestamp
+package observe
 
 import (
 	"encoding/binary"
@@ -17,11 +15,13 @@ const (
 	year1970     = (1969*365 + 1969/4 - 1969/100 + 1969/400) * 86400
 )
 
-// Find returns how many words of memory are times from since to now, and the earliest of them, up
-// to a second. In a period of minutes, few other words are times: one in ten million of 32 bits.
+// findTimes returns how many words of memory are times from since to now, whatever their type (a
+// time.Time, or a number that counts seconds or parts of a second since 1970), and the earliest of
+// them, up to a second. In a period of minutes, few other words are times: one in ten million of 32
+// bits.
 //
 //go:norace
-func Find(mem []byte, since, now time.Time) (found int, earliest time.Time) {
+func findTimes(mem []byte, since, now time.Time) (found int, earliest time.Time) {
 	first, last := since.Unix(), now.Unix()
 	oldest := last
 	for ; len(mem) >= 8; mem = mem[8:] {

@@ -1,4 +1,4 @@
-package timestamp
+package observe
 
 import (
 	"testing"
@@ -12,7 +12,7 @@ func bytesOf[T any](values ...T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&values[0])), len(values)*int(unsafe.Sizeof(values[0])))
 }
 
-func TestFind(t *testing.T) {
+func TestFindTimes(t *testing.T) {
 	now := time.Now()
 	since := now.Add(-time.Minute)
 	at := now.Add(-10 * time.Second)
@@ -37,7 +37,7 @@ func TestFind(t *testing.T) {
 		{"pointers", bytesOf(&now, &at), 0},
 		{"small numbers", bytesOf(0, 1, -1, 1e9, 1e18), 0},
 	} {
-		found, earliest := Find(test.mem, since, now)
+		found, earliest := findTimes(test.mem, since, now)
 		require.Equal(t, test.found, found, test.what)
 		if found > 0 {
 			require.True(t, at.Sub(earliest).Abs() <= time.Second, test.what)
