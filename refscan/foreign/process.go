@@ -9,6 +9,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
+	"github.com/leakgate/leakgate/internal/engine/memory/remedy"
 	"github.com/leakgate/leakgate/internal/engine/process/attach"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/internal/symbol"
@@ -208,11 +209,10 @@ func (p *program) read(frozen *attach.Frozen) (s *refscan.Snapshot, lost int, er
 
 // attachError is the error of a process that cannot be stopped.
 func attachError(err error) error {
-	u := &refscan.UnavailableError{Cause: "the process cannot be looked into", Err: err}
-	if known := (*attach.Error)(nil); errors.As(err, &known) {
-		u.Cause, u.Remedy, u.Err = known.Cause, known.Remedy, known.Err
+	if known := (*remedy.Unavailable)(nil); errors.As(err, &known) {
+		return (*refscan.UnavailableError)(known)
 	}
-	return u
+	return &refscan.UnavailableError{Cause: "the process cannot be looked into", Err: err}
 }
 
 // memoryOf reads the memory of a process that is not frozen.

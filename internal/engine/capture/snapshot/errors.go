@@ -14,22 +14,12 @@ import (
 // it.
 type Unavailable = remedy.Unavailable
 
-// panicError is a panic of this package, kept from reaching the test.
-type panicError struct {
-	value any
-	stack string
-}
-
-func (e *panicError) Error() string { return fmt.Sprintf("%v\n%s", e.value, e.stack) }
-
 // RemedyReport is the remedy of faults of this tool.
 const RemedyReport = "please report this, with the Go version and the error"
 
+// internalError is a panic of this package, kept from reaching the test.
 func internalError(e any) error {
-	return &Unavailable{
-		Cause: "internal error", Remedy: RemedyReport,
-		Err: &panicError{value: e, stack: string(debug.Stack())},
-	}
+	return &Unavailable{Cause: "internal error", Remedy: RemedyReport, Err: fmt.Errorf("%v\n%s", e, debug.Stack())}
 }
 
 // imageError turns the error of a system that refuses to freeze the process or to read the frozen

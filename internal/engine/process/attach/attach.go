@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/engine/memory/remedy"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 )
 
@@ -44,23 +45,6 @@ type Result struct {
 	NotForked string        // why memory is read while the process is stopped; "" if it is not
 }
 
-// An Error says why a process cannot be read.
-type Error struct {
-	Cause, Remedy string
-	Err           error
-}
-
-// Error implements error.
-func (e *Error) Error() string {
-	if e.Err == nil {
-		return e.Cause
-	}
-	return e.Cause + ": " + e.Err.Error()
-}
-
-// Unwrap returns the underlying error.
-func (e *Error) Unwrap() error { return e.Err }
-
 const (
 	// maxAttempts bounds how often a process is stopped to find a good moment.
 	maxAttempts = 50
@@ -69,12 +53,12 @@ const (
 	stopTime = 200 * time.Millisecond
 )
 
-// Refused explains why tracing a process was refused.
+// Refused explains why tracing a process was refused, as a *remedy.Unavailable.
 func Refused(pid int, err error) error {
-	if errors.As(err, new(*Error)) {
+	if errors.As(err, new(*remedy.Unavailable)) {
 		return err
 	}
-	e := &Error{Cause: fmt.Sprintf("process %d may not be looked into", pid), Err: err}
+	e := &remedy.Unavailable{Cause: fmt.Sprintf("process %d may not be looked into", pid), Err: err}
 	switch {
 	case errors.Is(err, syscall.ESRCH) || errors.Is(err, os.ErrNotExist):
 		e.Cause, e.Remedy = fmt.Sprintf("there is no process %d", pid), "give the pid of a Go program that runs, as this pid namespace numbers it"

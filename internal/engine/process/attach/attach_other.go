@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
+	"github.com/leakgate/leakgate/internal/engine/memory/remedy"
 )
 
 // Frozen is a process that was stopped.
@@ -14,7 +15,7 @@ type Frozen struct{ Result }
 
 // Take is not supported here.
 func Take(int, Options) (*Frozen, error) {
-	return nil, &Error{
+	return nil, &remedy.Unavailable{
 		Cause:  "processes cannot be looked into on " + runtime.GOOS + "/" + runtime.GOARCH,
 		Remedy: "look into a core file (-core), or run this on linux/amd64 or linux/arm64", Err: errors.ErrUnsupported,
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
+	"github.com/leakgate/leakgate/internal/engine/memory/remedy"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 )
 
@@ -78,10 +79,10 @@ func (t *tracer) end() {
 }
 
 // Take stops a process and copies it. If no copy is possible, it keeps the process stopped. It may
-// be called again after Close. Errors are of type *Error, or those of Options.Check.
+// be called again after Close. Errors are of type *remedy.Unavailable, or those of Options.Check.
 func Take(pid int, options Options) (*Frozen, error) {
 	if pid == os.Getpid() {
-		return nil, &Error{Cause: "this is the process itself", Remedy: "give the pid of another one"}
+		return nil, &remedy.Unavailable{Cause: "this is the process itself", Remedy: "give the pid of another one"}
 	}
 	f := &Frozen{pid: pid, signalStack: options.SignalStack}
 	switch {
@@ -104,7 +105,7 @@ func Take(pid int, options Options) (*Frozen, error) {
 			return nil, err
 		}
 		if f.Attempts == maxAttempts {
-			return nil, &Error{
+			return nil, &remedy.Unavailable{
 				Cause:  fmt.Sprintf("process %d was stopped %d times, and never at a moment at which it can be read", pid, maxAttempts),
 				Remedy: "try again when it has less to do, or look into a core file (-core)", Err: err,
 			}

@@ -32,7 +32,6 @@ type window struct {
 
 const (
 	arenaGrowth = 1 << 20
-	readSize    = 64 << 10
 	pageSize    = 4096 // the smallest page of the supported systems; only a unit of alignment here
 
 	madvDontFork = 10 // madvise(2), the same on all architectures

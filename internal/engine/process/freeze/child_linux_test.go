@@ -139,7 +139,7 @@ func TestChildKilled(t *testing.T) {
 	require.ErrorIs(t, err, errChildGone)
 	require.ErrorContains(t, err, "killed")
 	require.ErrorContains(t, err, "raise the memory limit")
-	require.ErrorIs(t, p.Read(addressOf(&answer), make([]byte, 8)), errChildGone)
+	require.ErrorIs(t, p.read(addressOf(&answer), make([]byte, 8)), errChildGone)
 	require.NoError(t, p.Close())
 }
 
@@ -170,7 +170,7 @@ func TestStoppedChildIsGivenUp(t *testing.T) {
 	_, err := p.Copy([]Range{{Addr: addressOf(&answer), Len: 8}})
 	require.ErrorIs(t, err, errNoAnswer)
 	require.ErrorContains(t, err, "SIGSTOP")
-	require.ErrorIs(t, p.Read(addressOf(&answer), make([]byte, 8)), errNoAnswer, "without another wait")
+	require.ErrorIs(t, p.read(addressOf(&answer), make([]byte, 8)), errNoAnswer, "without another wait")
 	require.NoError(t, p.Close())
 	require.False(t, runs(pid))
 }
@@ -256,9 +256,9 @@ func TestChildStoppedAndContinued(t *testing.T) {
 		time.Sleep(parentCheck * 1500 * time.Millisecond)
 		_ = syscall.Kill(pid, syscall.SIGCONT)
 	}()
-	require.NoError(t, p.Read(addressOf(&answer), make([]byte, 8)))
+	require.NoError(t, p.read(addressOf(&answer), make([]byte, 8)))
 	time.Sleep((parentCheck + 1) * time.Second) // the child checks once whether the parent lives
-	require.NoError(t, p.Read(addressOf(&answer), make([]byte, 8)))
+	require.NoError(t, p.read(addressOf(&answer), make([]byte, 8)))
 }
 
 func TestChildIgnoresSignals(t *testing.T) {
@@ -273,7 +273,7 @@ func TestChildIgnoresSignals(t *testing.T) {
 	} {
 		require.NoError(t, syscall.Kill(p.child.pid, s))
 	}
-	require.NoError(t, p.Read(addressOf(&answer), make([]byte, 8)))
+	require.NoError(t, p.read(addressOf(&answer), make([]byte, 8)))
 }
 
 func TestChildDiesWithParent(t *testing.T) {

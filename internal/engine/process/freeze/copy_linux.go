@@ -112,34 +112,3 @@ func (p *Process) transfer(ranges []Range, offsets []int64, place window, out []
 	}
 	return nil
 }
-
-// Read fills buf with the memory at addr. It returns a *FaultError for an address that cannot be
-// read. Each call asks the frozen process, which takes about 20 microseconds: for many ranges, Copy
-// is faster.
-func (p *Process) Read(addr uint64, buf []byte) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.control == nil {
-		return &Error{Op: "read", Err: errReleased}
-	}
-	if p.scratch.data == nil {
-		var err error
-		if p.scratch, err = p.image.reserve(readSize); err != nil {
-			return failed("read", err)
-		}
-	}
-	for len(buf) > 0 {
-		n := min(len(buf), len(p.scratch.data))
-		var out [1][]byte
-		if err := p.transfer([]Range{{Addr: addr, Len: uint64(n)}}, []int64{0}, p.scratch, out[:]); err != nil {
-			return err
-		}
-		got := copy(buf, out[0])
-		if got < n {
-			return &FaultError{Addr: addr + uint64(got)}
-		}
-		addr += uint64(n)
-		buf = buf[n:]
-	}
-	return nil
-}

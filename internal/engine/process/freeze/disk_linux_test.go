@@ -74,7 +74,7 @@ func TestCopyToDisk(t *testing.T) {
 		require.Equal(t, byte(42), g[0])
 	}
 	var word [8]byte
-	require.NoError(t, p.Read(addressOf(&answer), word[:]))
+	require.NoError(t, p.read(addressOf(&answer), word[:]))
 	assert.Equal(t, byte(42), word[0])
 }
 

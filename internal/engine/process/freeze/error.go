@@ -1,8 +1,6 @@
 package freeze
 
 import (
-	"fmt"
-
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/memory/remedy"
 )
@@ -38,12 +36,4 @@ func failed(op string, err error) *Error {
 		return e
 	}
 	return &Error{Op: op, Remedy: remedy.Of(err), Err: err}
-}
-
-// A FaultError is an address of the frozen process that cannot be read.
-type FaultError struct{ Addr uint64 }
-
-// Error implements error.
-func (e *FaultError) Error() string {
-	return fmt.Sprintf("freeze: no readable memory at %#x in the frozen process", e.Addr)
 }

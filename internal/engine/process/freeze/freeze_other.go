@@ -48,9 +48,6 @@ func (p *Process) Frozen() time.Duration { return 0 }
 // Copy returns an error that wraps errors.ErrUnsupported.
 func (p *Process) Copy([]Range) ([][]byte, error) { return nil, unsupported() }
 
-// Read returns an error that wraps errors.ErrUnsupported.
-func (p *Process) Read(uint64, []byte) error { return unsupported() }
-
 // Release returns nil.
 func (p *Process) Release() error { return nil }
 

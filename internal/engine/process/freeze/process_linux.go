@@ -28,7 +28,6 @@ type Process struct {
 	image   arena
 	control *control
 	shared  []byte // the mapping that control lies in
-	scratch window // Read's buffer
 }
 
 // attempts bounds how often Take starts over because another goroutine changed GOMAXPROCS
@@ -221,7 +220,6 @@ func (p *Process) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	err := p.release()
-	p.scratch = window{}
 	if e := p.image.close(); e != nil {
 		err = errors.Join(err, &Error{Op: "close", Err: e})
 	}

@@ -68,7 +68,7 @@ func TestImageIsOfOneMoment(t *testing.T) {
 			var stamps [words]uint64
 			for i := range stamps {
 				var word [8]byte
-				require.NoError(t, p.Read(addressOf(&area[i*stride]), word[:]))
+				require.NoError(t, p.read(addressOf(&area[i*stride]), word[:]))
 				stamps[i] = binary.NativeEndian.Uint64(word[:])
 			}
 			for i := 1; i < words; i++ {
@@ -92,7 +92,7 @@ func TestCaller(t *testing.T) {
 
 	// runtime.g begins with the bounds of its stack (runtime/runtime2.go, go1.26 and go1.27).
 	var stack [16]byte
-	require.NoError(t, p.Read(uint64(p.CallerG()), stack[:]))
+	require.NoError(t, p.read(uint64(p.CallerG()), stack[:]))
 	low, high := binary.NativeEndian.Uint64(stack[:8]), binary.NativeEndian.Uint64(stack[8:])
 	assert.Less(t, low, uint64(sp))
 	assert.Greater(t, high, uint64(sp))
@@ -101,7 +101,7 @@ func TestCaller(t *testing.T) {
 	// elsewhere.
 	if runtime.GOARCH == "amd64" {
 		var word [8]byte
-		require.NoError(t, p.Read(uint64(sp)-8, word[:]))
+		require.NoError(t, p.read(uint64(sp)-8, word[:]))
 		assert.Equal(t, uint64(pc), binary.NativeEndian.Uint64(word[:]))
 	}
 	assert.Positive(t, p.Pause())
@@ -144,7 +144,7 @@ func TestConcurrentUse(t *testing.T) {
 							assert.Equal(t, text, got[0])
 						}
 						buf := make([]byte, len(text))
-						assert.NoError(t, p.Read(at.Addr, buf))
+						assert.NoError(t, p.read(at.Addr, buf))
 						assert.Equal(t, text, buf)
 					})
 				}
@@ -173,13 +173,13 @@ func TestReleaseAndClose(t *testing.T) {
 
 	_, err = p.Copy([]Range{at})
 	assert.ErrorIs(t, err, errReleased)
-	assert.ErrorIs(t, p.Read(at.Addr, make([]byte, 1)), errReleased)
+	assert.ErrorIs(t, p.read(at.Addr, make([]byte, 1)), errReleased)
 
 	require.NoError(t, p.Close())
 	require.NoError(t, p.Close())
 	_, err = p.Copy([]Range{at})
 	assert.ErrorIs(t, err, errReleased)
-	assert.ErrorIs(t, p.Read(at.Addr, make([]byte, 1)), errReleased)
+	assert.ErrorIs(t, p.read(at.Addr, make([]byte, 1)), errReleased)
 }
 
 func TestSignalMaskRestored(t *testing.T) {

@@ -48,7 +48,7 @@ func TestProcessorsChangedMeanwhile(t *testing.T) {
 			continue
 		}
 		var word [8]byte
-		require.NoError(t, p.Read(addressOf(&answer), word[:]))
+		require.NoError(t, p.read(addressOf(&answer), word[:]))
 		require.NoError(t, p.Close())
 	}
 }
@@ -79,7 +79,7 @@ func TestTakeWhenReady(t *testing.T) {
 		wg.Wait()
 		require.NoError(t, err)
 		var word [8]byte
-		require.NoError(t, p.Read(addressOf(&counted), word[:]))
+		require.NoError(t, p.read(addressOf(&counted), word[:]))
 		frozen := int64(binary.NativeEndian.Uint64(word[:]))
 		assert.GreaterOrEqual(t, frozen, seen)
 		assert.GreaterOrEqual(t, seen, int64(1000))
