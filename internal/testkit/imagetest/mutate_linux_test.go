@@ -43,8 +43,8 @@ func (s *subject) places(tb testing.TB) [][]image.Range {
 		}
 	}
 	for _, name := range []string{".rodata", ".gopclntab", ".data", ".bss", ".go.type", ".typelink", ".itablink", ".go.module", ".go.func"} {
-		if addr, n, ok := s.Index.Section(name); ok {
-			sections = append(sections, image.Range{Addr: addr, Len: n})
+		if r := s.Section(name); r.Len > 0 {
+			sections = append(sections, r)
 		}
 	}
 	return [][]image.Range{

@@ -24,8 +24,13 @@ const subjectTimeout = 5 * time.Minute
 // A Program is the recorded program: its image and its debug information.
 type Program struct {
 	*Image
-	Index *debuginfo.Index
+	Index    *debuginfo.Index
+	sections map[string]image.Range // of the file
 }
+
+// Section returns the address range of a section of the program's file, an empty one if it has
+// none.
+func (p *Program) Section(name string) image.Range { return p.sections[name] }
 
 // Load loads the model of the program's runtime from the image, or from a source that wraps it.
 func (p *Program) Load(source image.Source) (*goruntime.Model, error) {
@@ -82,6 +87,10 @@ func record() (p Program, log string, err error) {
 		return Program{}, "", err
 	}
 	defer file.Close()
+	p.sections = make(map[string]image.Range)
+	for _, s := range file.Sections {
+		p.sections[s.Name] = image.Range{Addr: s.Addr, Len: s.Size}
+	}
 	if p.Index, err = debuginfo.Build(file); err != nil {
 		return Program{}, "", err
 	}

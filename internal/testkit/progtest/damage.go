@@ -27,7 +27,6 @@ func AskEverything(x *symindex.Index) {
 	x.Identity()
 	x.Warnings()
 	x.PackageNames()
-	x.FromTwin()
 	for id := range min(x.NumTypes()+2, 3000) {
 		t := x.Type(symindex.TypeID(id))
 		x.TypeByName(t.Name)
@@ -53,5 +52,4 @@ func AskEverything(x *symindex.Index) {
 	}
 	x.FuncByPC(0)
 	x.FuncByPC(math.MaxUint64)
-	x.Section(".text")
 }

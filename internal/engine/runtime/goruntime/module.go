@@ -26,7 +26,6 @@ type Module struct {
 	funcnames, cutab  []byte
 	filetab, pctab    []byte
 	pclntable, ftab   []byte
-	pclntableAddr     uint64
 	nftab             int
 }
 
@@ -101,7 +100,6 @@ func (m *Model) loadModules(first uint64) error {
 			return err
 		}
 		mod.funcnames, mod.cutab, mod.filetab, mod.pctab, mod.pclntable, mod.ftab = loaded[1], loaded[2], loaded[3], loaded[4], loaded[5], loaded[6]
-		mod.pclntableAddr = tables[5].Addr
 		mod.nftab = len(mod.ftab) / 8
 		mod.DataMask = m.mask(addr+uint64(at.DataMaskLen), word(at.DataMask))
 		mod.BSSMask = m.mask(addr+uint64(at.BSSMaskLen), word(at.BSSMask))

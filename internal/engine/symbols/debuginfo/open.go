@@ -178,7 +178,7 @@ func (o *opening) fromTwin(ctx context.Context) (*Index, error) {
 		return nil, err
 	}
 	o.opts.Logf("built a twin with debug information in %.1fs (once per binary)", (realtime.Clock() - start).Seconds())
-	p.Identity, p.FromTwin = o.file.Identity(), true
+	p.Identity = o.file.Identity()
 	return o.finish(p, "twin")
 }
 

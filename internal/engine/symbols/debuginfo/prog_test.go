@@ -11,6 +11,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/dwarfread"
+	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
 	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/testkit/progtest"
 )
@@ -34,7 +35,8 @@ func TestBuild(t *testing.T) {
 	for _, flags := range modes {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			path := progtest.Build(t, flags...)
-			x, err := Build(progtest.Open(t, path))
+			f := progtest.Open(t, path)
+			x, err := Build(f)
 			require.NoError(t, err)
 			assert.Empty(t, x.Warnings())
 			assert.True(t, strings.HasPrefix(x.GoVersion(), "go1.2"), x.GoVersion())
@@ -42,7 +44,7 @@ func TestBuild(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, strings.TrimSpace(string(id)), x.Identity())
 			checkProgTypes(t, x)
-			checkProgVariables(t, x)
+			checkProgVariables(t, f, x)
 			checkProgFrame(t, x)
 			checkProgClosures(t, x)
 			checkProgPackages(t, x)
@@ -119,7 +121,7 @@ func checkProgTypes(t *testing.T, x *Index) {
 	assert.False(t, ok)
 }
 
-func checkProgVariables(t *testing.T, x *Index) {
+func checkProgVariables(t *testing.T, f *objfile.File, x *Index) {
 	for name, typ := range map[string]string{
 		"main.root": "*main.T", "main.numbers": "[4]int", "main.list": "main.List[main.T]", "main.hooks": "[]func() *main.T",
 		"os.Args": "[]string", "runtime.mheap_": "runtime.mheap",
@@ -132,9 +134,9 @@ func checkProgVariables(t *testing.T, x *Index) {
 		assert.Equal(t, x.Type(g.Type).Size, g.Size)
 		assert.Equal(t, name[:strings.LastIndexByte(name, '.')], g.Package)
 		in := false
-		for _, s := range []string{".data", ".bss", ".noptrdata", ".noptrbss"} {
-			addr, size, ok := x.Section(s)
-			in = in || ok && g.Addr >= addr && g.Addr+uint64(g.Size) <= addr+size
+		for _, name := range []string{".data", ".bss", ".noptrdata", ".noptrbss"} {
+			s := f.Section(name)
+			in = in || s != nil && g.Addr >= s.Addr && g.Addr+uint64(g.Size) <= s.Addr+s.Size
 		}
 		assert.True(t, in, "%s lies in a data section", name)
 	}

@@ -29,7 +29,7 @@ func TestOtherSystems(t *testing.T) {
 			x, err := Build(program)
 			require.NoError(t, err)
 			checkProgTypes(t, x)
-			checkProgVariables(t, x)
+			checkProgVariables(t, program, x)
 			checkProgFrame(t, x)
 			checkProgClosures(t, x)
 			checkProgPackages(t, x)

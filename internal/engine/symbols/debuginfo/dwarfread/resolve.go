@@ -68,16 +68,10 @@ func resolve(f *objfile.File, units []*rawUnit) *symindex.Program {
 	if err != nil {
 		p.warnings = append(p.warnings, "the Go version is unknown: "+err.Error())
 	}
-	out := &symindex.Program{
+	return &symindex.Program{
 		GoVersion: version, Identity: f.Identity(),
 		Types: p.types[1:], Globals: p.globals, Functions: p.funcs, Packages: p.packages, Warnings: p.warnings,
 	}
-	for _, s := range f.Sections {
-		if s.Flags&objfile.Loaded != 0 {
-			out.Sections = append(out.Sections, symindex.Section{Name: s.Name, Addr: s.Addr, Size: s.Size})
-		}
-	}
-	return out
 }
 
 func (p *resolver) origin(off dieOffset) *abstract {

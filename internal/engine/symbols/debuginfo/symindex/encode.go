@@ -50,19 +50,11 @@ func New(p *Program) *Index {
 	e := &encoder{strings: newStringTable(len(p.Types), text)}
 	e.reserve(tableTypes, typeRecord*len(p.Types))
 	e.reserve(tableFields, fieldRecord*fields)
-	flags := uint32(0)
-	if p.FromTwin {
-		flags |= 1
-	}
-	e.put(tableMeta, e.str(p.GoVersion), e.str(p.Identity), flags)
+	e.put(tableMeta, e.str(p.GoVersion), e.str(p.Identity))
 	e.types(p.Types)
 	e.globals(p.Globals)
 	for i := range p.Functions {
 		e.function(&p.Functions[i])
-	}
-	for _, s := range p.Sections {
-		e.put(tableSections, e.str(s.Name), 0)
-		e.put64(tableSections, s.Addr, s.Size)
 	}
 	for _, pkg := range p.Packages {
 		e.put(tablePackages, e.str(pkg.Path), e.str(pkg.Name))

@@ -24,7 +24,7 @@ import (
 // an offset or count that does not fit reads as the zero value.
 const (
 	imageMagic = "leakgate"
-	Version    = 9 // raise it with every change of what is stored or how
+	Version    = 10 // raise it with every change of what is stored or how
 
 	headerSize    = 8 + 4 + 4 + 8 + 4 + 4
 	directorySize = 16 * tableCount
@@ -43,7 +43,6 @@ const (
 	tableGlobalNames // indices by the hash of the name
 	tableFuncs       // by entry
 	tableVars
-	tableSections
 	tableWarnings
 	tablePackages // whose name is not the last element of their import path
 	tableCount
@@ -55,10 +54,9 @@ const (
 	idRecord      = 4
 	globalRecord  = 40
 	funcRecord    = 32
-	sectionRecord = 24
 	stringRecord  = 4
 	packageRecord = 8
-	metaRecord    = 12
+	metaRecord    = 8
 )
 
 var recordSize = [tableCount]int{
@@ -72,7 +70,6 @@ var recordSize = [tableCount]int{
 	tableGlobalNames: idRecord,
 	tableFuncs:       funcRecord,
 	tableVars:        1,
-	tableSections:    sectionRecord,
 	tableWarnings:    stringRecord,
 	tablePackages:    packageRecord,
 }

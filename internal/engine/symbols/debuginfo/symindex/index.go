@@ -41,12 +41,6 @@ func (x *Index) Identity() string { return x.meta(4) }
 // built for it, "cache" for an index stored earlier.
 func (x *Index) Source() string { return x.source }
 
-// FromTwin reports whether the debug information is that of a twin, also if the index comes from
-// the cache.
-func (x *Index) FromTwin() bool {
-	return x.count(tableMeta) > 0 && u32(x.record(tableMeta, 0), 8)&1 != 0
-}
-
 // Warnings says what could not be read or stored, one sentence each.
 func (x *Index) Warnings() []string {
 	var out []string
@@ -271,15 +265,4 @@ func (x *Index) fn(i int) Func {
 		File:    x.str(u32(r, 20)),
 		Line:    int(u32(r, 24)),
 	}
-}
-
-// Section returns the address and size of a section of the indexed file.
-func (x *Index) Section(name string) (addr, size uint64, ok bool) {
-	for i := range x.count(tableSections) {
-		r := x.record(tableSections, i)
-		if x.str(u32(r, 0)) == name {
-			return u64(r, 8), u64(r, 16), true
-		}
-	}
-	return 0, 0, false
 }

@@ -112,24 +112,16 @@ type Package struct {
 	Name string // "cache"
 }
 
-// Section is a section of the executable that is loaded into memory.
-type Section struct {
-	Name       string
-	Addr, Size uint64
-}
-
 // Program is all data about one program.
 type Program struct {
 	GoVersion string // of the toolchain that built it, such as "go1.26.8"
 	Identity  string // that no other program has (package objfile)
-	FromTwin  bool   // the debug information is that of a twin, another file linked from the same code
 
 	Types     []Type     // by TypeID - 1
 	Globals   []Global   // sorted by address
 	Functions []Function // sorted by entry
-	Sections  []Section
-	Packages  []Package // in the file's order
-	Warnings  []string  // what could not be read, one sentence each
+	Packages  []Package  // in the file's order
+	Warnings  []string   // what could not be read, one sentence each
 }
 
 // ReceiverName is the name that Capture has for the receiver in the closure of a method value.
