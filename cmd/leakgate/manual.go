@@ -77,20 +77,3 @@ func (m *manual) Topic(name string) (string, bool) {
 }
 
 func manualText(doc *comment.Doc) string { return string(new(comment.Printer).Text(doc)) }
-
-// Code returns the lines of all indented blocks of the manual, without their indentation.
-func (m *manual) Code() []string {
-	var lines []string
-	docs := []*comment.Doc{m.overview}
-	for _, t := range m.topics {
-		docs = append(docs, t.doc)
-	}
-	for _, doc := range docs {
-		for _, block := range doc.Content {
-			if code, ok := block.(*comment.Code); ok {
-				lines = append(lines, strings.Split(strings.TrimSuffix(code.Text, "\n"), "\n")...)
-			}
-		}
-	}
-	return lines
-}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"go/doc/comment"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,4 +37,21 @@ func TestParseRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "there is none")
 	_, err = readManual("package")
 	require.ErrorContains(t, err, "reading the package comment")
+}
+
+// Code returns the lines of all indented blocks of the manual, without their indentation.
+func (m *manual) Code() []string {
+	var lines []string
+	docs := []*comment.Doc{m.overview}
+	for _, t := range m.topics {
+		docs = append(docs, t.doc)
+	}
+	for _, doc := range docs {
+		for _, block := range doc.Content {
+			if code, ok := block.(*comment.Code); ok {
+				lines = append(lines, strings.Split(strings.TrimSuffix(code.Text, "\n"), "\n")...)
+			}
+		}
+	}
+	return lines
 }

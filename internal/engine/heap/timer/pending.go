@@ -16,13 +16,12 @@ import (
 type Pending struct {
 	Addr uint64 // of the runtime.timer
 	// offset of the runtime.timer in the runtime.timeTimer that time.NewTimer and the like allocate
-	Offset  uint64
-	When    int64  // when it is due, by the clock of Model.Now
-	Period  int64  // 0 if it does not repeat
-	Fn      uint64 // closure
-	ArgType uint64 // the argument, an interface
-	Arg     uint64
-	Fake    bool // it goes by the clock of a bubble
+	Offset uint64
+	When   int64  // when it is due, by the clock of Model.Now
+	Period int64  // 0 if it does not repeat
+	Fn     uint64 // closure
+	Arg    uint64 // the argument, without its type
+	Fake   bool   // it goes by the clock of a bubble
 }
 
 // pendingTimers are the pending timers of a process.
@@ -115,7 +114,7 @@ func (r *reader) heap(slice uint64) error {
 		}
 		r.to.List = append(r.to.List, Pending{
 			Addr: addr, Offset: r.offset, When: when, Period: int64(binary.LittleEndian.Uint64(t[r.at.Period:])), Fn: binary.LittleEndian.Uint64(t[r.at.Fn:]),
-			ArgType: binary.LittleEndian.Uint64(t[r.at.Arg:]), Arg: binary.LittleEndian.Uint64(t[r.at.Arg+8:]), Fake: t[r.at.Fake] != 0,
+			Arg: binary.LittleEndian.Uint64(t[r.at.Arg+8:]), Fake: t[r.at.Fake] != 0,
 		})
 	}
 	return nil

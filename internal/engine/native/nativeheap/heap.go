@@ -22,7 +22,7 @@ type Heap struct {
 	Sizes map[int64]int64 // how many blocks of each size are in use, without mapped ones
 
 	// Threads includes those that have ended and whose stacks are kept for others.
-	Arenas, Threads int
+	Threads int
 
 	// Freed blocks in the caches of threads (tcache) and of arenas (fast bins).
 	Cached, CachedBytes, Fast, FastBytes int64
@@ -148,7 +148,7 @@ func (w *walk) count() {
 			h.Sizes[int64(i)*chunkAlign] = n
 		}
 	}
-	h.Arenas, h.Threads = len(w.arenas), len(w.threads)
+	h.Threads = len(w.threads)
 	h.Mapped, h.MappedBytes = int64(w.mem.U32(w.places.maps)), int64(w.word(w.places.params+mapBytes))
 	h.Blocks += h.Mapped
 	h.Bytes += h.MappedBytes
