@@ -34,8 +34,8 @@ type watcher struct {
 
 // A peak is a live heap that is larger than the bound allows.
 type peak struct {
-	added int64 // bytes beyond those alive before the call, at the end of the mark phase
-	// least is added without what was allocated from before the mark phase until after its end
+	// least is how many bytes were alive at the end of the mark phase beyond those before the call,
+	// without what was allocated from before the mark phase until after its end
 	least    int64
 	certain  bool // least alone is more than the bound
 	observed int64
@@ -139,7 +139,7 @@ func (w *watcher) lookAt(now gcwatch.Cycle, allocated int64) {
 		x.most = max(x.most, added)
 		return
 	}
-	p := &peak{added: added, rate: runtime.MemProfileRate, call: x.calls, returned: w.opEnded.Load()}
+	p := &peak{rate: runtime.MemProfileRate, call: x.calls, returned: w.opEnded.Load()}
 	if allocated >= 0 {
 		p.least = added - allocated
 		p.certain = p.least > x.req.Most+ownBytes
