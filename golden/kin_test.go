@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 )
 
 // Types that other Go versions and builds name otherwise count towards the lines of their paths,

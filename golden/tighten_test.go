@@ -3,7 +3,7 @@ package golden
 import (
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 func parseText(t *testing.T, text string) *File {

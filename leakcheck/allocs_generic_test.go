@@ -3,7 +3,7 @@ package leakcheck
 import (
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 )
 
 type (

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 	"github.com/leakgate/leakgate/leakcheck/internal/alloc"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 )

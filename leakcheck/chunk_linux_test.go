@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 	"github.com/leakgate/leakgate/leakcheck"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 )

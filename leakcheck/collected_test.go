@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 )
 
 // While a test panics its variables are still on the stack, so an object that they hold is alive.

@@ -4,7 +4,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"

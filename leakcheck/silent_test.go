@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 	"github.com/leakgate/leakgate/leakcheck"
 )
 

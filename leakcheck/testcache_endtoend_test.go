@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // The go command takes a pass from its cache only while nothing has changed that the pass depends

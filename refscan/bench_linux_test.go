@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // benchObjects is the approximate number of objects in the heaps of the benchmarks: a million, or

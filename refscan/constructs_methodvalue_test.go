@@ -3,7 +3,7 @@ package refscan_test
 import (
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // Generic types with methods whose values are taken in generic code.

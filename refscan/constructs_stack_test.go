@@ -14,7 +14,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // background runs f in a goroutine until the test ends. f calls ready when it holds its objects,

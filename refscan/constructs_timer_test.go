@@ -12,8 +12,8 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 

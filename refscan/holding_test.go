@@ -12,7 +12,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/graph/holding"
 	heaproot "github.com/leakgate/leakgate/internal/engine/graph/root"
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
 	"github.com/leakgate/leakgate/internal/engine/graph/retain"
 	heaproot "github.com/leakgate/leakgate/internal/engine/graph/root"
-	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/testkit/judge"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // Types of random object graphs. Objects are at least 16 bytes or hold pointers, so that none

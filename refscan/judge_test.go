@@ -11,8 +11,8 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
-	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/testkit/judge"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 

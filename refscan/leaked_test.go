@@ -15,9 +15,9 @@ import (
 	"time"
 	"weak"
 
-	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 	"github.com/leakgate/leakgate/internal/testkit/pproftest"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 

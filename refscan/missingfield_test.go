@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/symbols/inventory"
-	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 

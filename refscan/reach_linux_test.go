@@ -14,7 +14,7 @@ import (
 	"unique"
 
 	"github.com/leakgate/leakgate/internal/engine/capture/proof"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/testkit/pproftest"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // longSoak is the number of rounds from which on the share of verdicts is checked.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/engine/capture/proof"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 

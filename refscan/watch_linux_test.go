@@ -15,7 +15,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/capture/proof"
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // watchedBlob has the size of a size class that nothing else in this test uses.

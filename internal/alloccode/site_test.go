@@ -3,7 +3,7 @@ package alloccode
 import (
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 )
 
 func TestTypeArguments(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/debughttp"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // Only a page of the same origin, a person, or a client that is no browser is answered.

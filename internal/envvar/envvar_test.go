@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 func TestLookup(t *testing.T) {

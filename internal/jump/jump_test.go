@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 const mib = 1 << 20

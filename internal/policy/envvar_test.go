@@ -17,7 +17,7 @@ var ownVariable = regexp.MustCompile(`"LEAK(?:GATE|CHECK)_[A-Z_]*["=]`)
 // use.
 var readsOwnVariable = map[string]bool{
 	"internal/envvar/envvar.go":             true,
-	"internal/require/slow.go":              true, // LEAKGATE_SLOW
+	"internal/testkit/require/slow.go":      true, // LEAKGATE_SLOW
 	"internal/testkit/progtest/progtest.go": true, // LEAKGATE_LONG
 	"refscan/internal/accuracy/gotool.go":   true, // LEAKGATE_SLOW, LEAKGATE_ACCURACY
 	"refscan/internal/accuracy/module.go":   true,

@@ -41,7 +41,7 @@ var layers = []struct {
 		"internal/engine/graph/...", "internal/envvar", "internal/realtime", "internal/symbol",
 	}},
 	{"internal/engine/native", []string{"internal/engine/...", "internal/procmaps", "internal/symbol"}},
-	{"internal/testkit", []string{"internal/engine/...", "internal/require"}}, // for tests only
+	{"internal/testkit", []string{"internal/engine/..."}}, // for tests only
 	{"refscan", []string{"internal/engine/...", "internal/pprofwire", "internal/symbol"}},
 	// only the command imports it: see TestForeign
 	{"refscan/foreign", []string{"refscan", "internal/engine/...", "internal/symbol"}},
@@ -230,8 +230,6 @@ var layers = []struct {
 	{"cmd/leakgate", []string{"..."}},
 
 	{"internal/policy", nil},
-	{"internal/assert", nil},
-	{"internal/require", []string{"internal/assert"}},
 	{"internal/tests/allocs", nil},
 	{"internal/tests/assert", nil},
 	{"internal/tests/delve", nil},

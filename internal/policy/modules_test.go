@@ -34,7 +34,7 @@ func TestMainModule(t *testing.T) {
 		t.Errorf("go.mod says go %s: the go line of users goes up with it", m.Go)
 	}
 	for _, r := range m.Require {
-		t.Errorf("go.mod requires %s: tests that need it belong to internal/tests; internal/assert stands in for testify", r.Path)
+		t.Errorf("go.mod requires %s: tests that need it belong to internal/tests; internal/testkit/assert stands in for testify", r.Path)
 	}
 	if len(m.Replace) > 0 {
 		t.Errorf("go.mod replaces %s", m.Replace[0].Old.Path)

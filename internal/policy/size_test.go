@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // sizeBudget is the number of bytes by which a test binary that uses the whole API may grow, when

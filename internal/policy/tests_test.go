@@ -13,7 +13,7 @@ const longestTest = 120
 // module call require.Slow, IsSlow or Rounds themselves, because .ci/run finds them by these calls.
 func TestTestFunctions(t *testing.T) {
 	for _, file := range trackedFiles(t) {
-		if !strings.HasSuffix(file, ".go") || strings.Contains(file, "/testdata/") || strings.HasPrefix(file, "internal/require/") {
+		if !strings.HasSuffix(file, ".go") || strings.Contains(file, "/testdata/") || strings.HasPrefix(file, "internal/testkit/require/") {
 			continue
 		}
 		fset, decls := declarations(t, file)

@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 )
 
 func TestGoMinor(t *testing.T) {

@@ -3,7 +3,7 @@ package textfmt
 import (
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 func TestEditDistance(t *testing.T) {

@@ -3,7 +3,7 @@ package textfmt
 import (
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 )
 
 func TestEnumerateFirst(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 )
 
 func TestByteCount(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // Roles of this binary in the tests: a parent starts a child and waits; a child waits.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 	"github.com/leakgate/leakgate/refscan"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
-	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/testkit/imagetest"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // Build builds the heap of a recorded program anew.

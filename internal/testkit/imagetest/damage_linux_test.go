@@ -10,7 +10,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // bench is a subject to damage, with the model of its undamaged image.

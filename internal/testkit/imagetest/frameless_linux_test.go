@@ -3,7 +3,7 @@ package imagetest_test
 import (
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // TestGoroutinesWithoutFrame scans goroutines that are about to run a function whose stack objects

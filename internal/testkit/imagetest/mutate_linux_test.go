@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // places returns the memory worth damaging, grouped by the structures that it belongs to, so that

@@ -16,8 +16,8 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/runtime/gstate"
-	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/testkit/imagetest"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // subject is the recorded program.

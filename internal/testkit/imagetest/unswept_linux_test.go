@@ -6,7 +6,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // TestInlineMarks resets spans without pointers to their state before they were swept. Their live

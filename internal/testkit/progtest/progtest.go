@@ -11,7 +11,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/anyfile"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // builds are the programs built from testdata/prog in this test run, by flags.

@@ -12,8 +12,8 @@ import (
 
 	testify "github.com/stretchr/testify/assert"
 
-	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // silent is a test that fails without output.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/golden"
-	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 )
 
 // A golden file has the sizes that each call allocates, and not a stray object of another size.

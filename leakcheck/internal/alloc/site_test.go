@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 )
 
 type (

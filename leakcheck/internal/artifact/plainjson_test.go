@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/refscan"
 )

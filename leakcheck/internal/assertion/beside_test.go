@@ -3,7 +3,7 @@ package assertion
 import (
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 )
 
 // A test that runs beside this one is named, not one that waits for its subtest.

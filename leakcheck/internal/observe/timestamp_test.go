@@ -5,7 +5,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 func bytesOf[T any](values ...T) []byte {

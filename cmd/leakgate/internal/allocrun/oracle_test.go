@@ -18,7 +18,7 @@ import (
 	"github.com/leakgate/leakgate/internal/alloccode"
 	"github.com/leakgate/leakgate/internal/alloctrace"
 	"github.com/leakgate/leakgate/internal/envvar"
-	slow "github.com/leakgate/leakgate/internal/require"
+	slow "github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // toolchains are the Go versions whose runtimes are known.

@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // A sliceHolder is an object that contains a slice header.

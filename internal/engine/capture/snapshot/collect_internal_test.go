@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // A small heap is collected on one processor, and the program gets all processors back afterwards.

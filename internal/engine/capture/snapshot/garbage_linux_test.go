@@ -12,7 +12,7 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // While a process is frozen twice its garbage is not collected, unless the program would take more

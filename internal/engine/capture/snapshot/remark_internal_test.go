@@ -3,8 +3,8 @@ package snapshot
 import (
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 )
 
 // Between the two freezes a span may be freed, and other objects may take its memory.

@@ -7,9 +7,9 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/graph/root"
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
-	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/testkit/heaptest"
 	"github.com/leakgate/leakgate/internal/testkit/imagetest"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // graphs returns a function that builds the heap of one small program anew each time.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
 	"github.com/leakgate/leakgate/internal/engine/graph/root"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // TestTreeIsBounded reports one heap with lower and lower bounds. Objects that have no room for a

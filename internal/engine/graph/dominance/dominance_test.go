@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/testkit/judge"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // A testGraph is an object graph with labels; roots are reached without any other vertex.

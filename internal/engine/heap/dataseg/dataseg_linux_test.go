@@ -5,8 +5,8 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
-	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/testkit/imagetest"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // Variables that are not listed lead to no object and to no data segment, also by their types. They

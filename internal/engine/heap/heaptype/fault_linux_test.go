@@ -5,8 +5,8 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/memory/parallel"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
-	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/testkit/imagetest"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // A panic, while types are made or when they are published, reaches the goroutine that requested

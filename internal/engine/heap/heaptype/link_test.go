@@ -3,7 +3,7 @@ package heaptype
 import (
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 func TestLinkOf(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
-	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/testkit/imagetest"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // Several goroutines request all types of a program at once, each in another order. All get the

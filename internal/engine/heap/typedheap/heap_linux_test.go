@@ -11,9 +11,9 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 	"github.com/leakgate/leakgate/internal/engine/heap/typing"
-	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/testkit/heaptest"
 	"github.com/leakgate/leakgate/internal/testkit/imagetest"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // Several goroutines walk all objects at once. Each finds the same as a single goroutine.

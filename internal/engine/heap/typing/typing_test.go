@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 func TestTable(t *testing.T) {

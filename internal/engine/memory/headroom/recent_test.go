@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/realtime"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // TestRecent: ample memory is not measured again for a while; all other memory is.

@@ -3,7 +3,7 @@ package image
 import (
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 func TestChain(t *testing.T) {

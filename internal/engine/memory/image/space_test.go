@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // memory is a source with readable stretches; each byte is its address, folded.

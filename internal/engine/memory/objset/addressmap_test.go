@@ -8,7 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // TestAddrMap: readers find all addresses that were added before their lookup, while the map grows.

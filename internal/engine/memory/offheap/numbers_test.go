@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 func TestNumbersDoNotShareMemory(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/remedy"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 func TestTake(t *testing.T) {

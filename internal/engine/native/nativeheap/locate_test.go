@@ -3,7 +3,7 @@ package nativeheap
 import (
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // TestUnknownLibraries checks the causes for which a heap cannot be read.

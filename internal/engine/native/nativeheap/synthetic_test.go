@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // synthetic is the memory of a process with a small heap: its only arena, a thread, a tcache.

@@ -15,7 +15,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // If the tracer of a thread ends while the thread does an injected system call, the thread goes on

@@ -10,7 +10,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/process/elfimage"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 type segment struct {

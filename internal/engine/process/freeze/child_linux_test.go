@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // withAndWithoutCloseRange runs a test for both ways in which the child closes descriptors.

@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 func takeOnDisk(t *testing.T, size int64) (*Process, error) {

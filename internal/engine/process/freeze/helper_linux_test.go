@@ -17,8 +17,8 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // helperVariable makes the test binary run one of helpers instead of its tests; the value is the

@@ -11,7 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 func TestReadOnly(t *testing.T) {

@@ -5,11 +5,11 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/runtime/gcwatch"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // self returns the counters of this process; without debug information the test is skipped.

@@ -4,8 +4,8 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // The watch reports each collection before the next one is requested, and with its number.

@@ -10,7 +10,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/runtime/gcwatch"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 func findRecords(t *testing.T) *gcwatch.Records {

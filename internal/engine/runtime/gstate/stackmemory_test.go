@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // fakeProcess is a process with only the structures that stack memory is read from. All of them lie

@@ -6,9 +6,9 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // ownIndex returns the debug information of this test.

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/anyfile"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // systemDependent are the names that some systems do not have, or have with other fields.

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/dwarfread"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/anyfile"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 	"github.com/leakgate/leakgate/internal/testkit/progtest"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // goCommand builds the go command with debug information: about 20 MB of code that every machine

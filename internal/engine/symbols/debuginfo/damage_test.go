@@ -12,8 +12,8 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/twin"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/anyfile"
-	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/testkit/progtest"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // reread writes an index file and returns the index read back: a written index has to be readable.

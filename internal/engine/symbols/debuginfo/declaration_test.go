@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 	"github.com/leakgate/leakgate/internal/testkit/progtest"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // TestDeclarationBesideLinknames finds variables of packages that have functions in other packages'

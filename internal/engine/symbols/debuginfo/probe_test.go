@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 	"github.com/leakgate/leakgate/internal/testkit/progtest"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // probe is a scratch module with tests that open their own debug information and compare it with

@@ -3,7 +3,7 @@ package series_test
 import (
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 )
 

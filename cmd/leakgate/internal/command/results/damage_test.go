@@ -17,7 +17,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
-	slow "github.com/leakgate/leakgate/internal/require"
+	slow "github.com/leakgate/leakgate/internal/testkit/require"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/refscan"
 )

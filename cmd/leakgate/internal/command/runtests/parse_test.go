@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 func TestParseTakesFlagsOnBothSides(t *testing.T) {

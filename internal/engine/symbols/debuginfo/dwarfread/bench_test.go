@@ -6,8 +6,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/testkit/progtest"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // BenchmarkEntries reads all entries of a program from uncompressed sections, with this package's

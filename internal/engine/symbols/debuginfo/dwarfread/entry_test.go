@@ -6,8 +6,8 @@ import (
 	"path"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/testkit/progtest"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // TestEntries compares a program's entries and line tables with those that debug/dwarf reads.

@@ -3,9 +3,9 @@ package dwarfread
 import (
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 )
 
 func TestFramePlaces(t *testing.T) {

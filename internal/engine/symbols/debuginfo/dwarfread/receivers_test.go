@@ -3,7 +3,7 @@ package dwarfread
 import (
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 )
 
 func TestMethodOf(t *testing.T) {

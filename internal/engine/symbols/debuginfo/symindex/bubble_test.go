@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // Lock waits for other processes by the system's clock. That of a bubble leaps to the end of the

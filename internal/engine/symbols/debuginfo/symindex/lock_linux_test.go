@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 // TestNamedPipeAsTheLock: a named pipe in the place of the lock file must not make Lock wait.

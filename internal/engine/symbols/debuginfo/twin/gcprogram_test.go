@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 )
 
 func TestGCProgram(t *testing.T) {

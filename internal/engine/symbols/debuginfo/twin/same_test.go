@@ -11,8 +11,8 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/anyfile"
-	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/internal/testkit/progtest"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 func TestMain(m *testing.M) { progtest.Main(m) }

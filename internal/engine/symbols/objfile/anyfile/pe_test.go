@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/assert"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/anyfile"
-	"github.com/leakgate/leakgate/internal/require"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 const (

@@ -5,7 +5,7 @@ package require
 import (
 	"time"
 
-	"github.com/leakgate/leakgate/internal/assert"
+	"github.com/leakgate/leakgate/internal/testkit/assert"
 )
 
 // T is what an assertion needs of a test.
