@@ -60,11 +60,11 @@ func (j *hJudge) sameHeld(t *testing.T, round int) (sum int) {
 		found, err := h.Find(gateOf(pkg+name), nil)
 		require.NoError(t, err)
 		for addr := range j.alive {
-			_, obj := s.Model().Object(uint64(addr))
-			require.True(t, heap.Reached(obj))
-			has := found.Part.Within != nil && found.Part.Within.Has(obj)
+			object, err := heap.Target(uint64(addr))
+			require.NoError(t, err, "it is alive")
+			has := found.Part.Within != nil && found.Part.Within.Has(object.Object)
 			if has != want[addr] {
-				t.Errorf("round %d: %s holds the %s at %#x: %v, the judge says %v", round, name, heap.TypeOf(obj), addr, has, want[addr])
+				t.Errorf("round %d: %s holds the %s at %#x: %v, the judge says %v", round, name, object.Type, addr, has, want[addr])
 			}
 		}
 		require.EqualValues(t, len(want), objectsWithin(found.Roots), "round %d: objects that %s holds", round, name)

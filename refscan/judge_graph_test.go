@@ -348,7 +348,7 @@ func (tr trial) sameRetainedByObjects(t *testing.T, rng *rand.Rand, count bool) 
 		}
 		stays := tr.judge.Without(nil, func(i int) bool {
 			n := tr.retention.ChargedTo(tr.judge.Objects[i].Number)
-			return in[n] && tr.graph.TypeOf(tr.judge.Objects[i].Number) == n.Type
+			return in[n] && typeOf(tr.graph, tr.judge.Objects[i].Number) == n.Type
 		})
 		var want retain.Held
 		for i, o := range tr.judge.Objects {

@@ -9,6 +9,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/graph/retain"
 	heaproot "github.com/leakgate/leakgate/internal/engine/graph/root"
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/heap/typing"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 	"github.com/leakgate/leakgate/internal/testkit/judge"
@@ -59,10 +60,10 @@ func (tr trial) sameReach(t *testing.T) {
 		s := &tr.model.Spans[i]
 		for k := range s.NElems {
 			obj := s.FirstObj + k
-			if alive[obj] == tr.graph.Reached(obj) {
+			if alive[obj] == tr.graph.Live.Marked.Has(obj) {
 				continue // the loop is too long for an assertion each time
 			}
-			require.Equal(t, alive[obj], tr.graph.Reached(obj), "the judge and the engine on the object of %d bytes at %#x", s.ElemSize, s.Addr(obj))
+			require.Equal(t, alive[obj], tr.graph.Live.Marked.Has(obj), "the judge and the engine on the object of %d bytes at %#x", s.ElemSize, s.Addr(obj))
 		}
 	}
 }
@@ -139,7 +140,7 @@ func TestJudgeOnTypes(t *testing.T) {
 			if o.Tiny || n == nil || !strings.HasPrefix(n.Top().Name, pkg+"g") {
 				continue
 			}
-			got := tr.graph.TypeOf(o.Number)
+			got := typeOf(tr.graph, o.Number)
 			require.True(t, names[got], "the object that %s of %s leads to is a %s, references say %v", n.Name, n.Top().Name, got, names)
 			compared++
 			if len(names) == 1 {
@@ -149,4 +150,12 @@ func TestJudgeOnTypes(t *testing.T) {
 		t.Logf("%d objects, %d of which all references give one type", compared, certain)
 		require.Greater(t, certain, 1000)
 	})
+}
+
+// typeOf returns the type of a reference to an object, "" if it is not known.
+func typeOf(h *typedheap.Heap, obj uint32) string {
+	if of := h.Typings.Of(obj); of.Type != 0 {
+		return typing.RefName(h.Types, of)
+	}
+	return ""
 }

@@ -128,17 +128,6 @@ func (h *Heap) Variables(i int, visit func(stackvar.Variable)) error {
 	return h.Vars.Variables(&h.Live.Stacks[i], visit)
 }
 
-// Reached reports whether the marking reached an object.
-func (h *Heap) Reached(obj uint32) bool { return h.Live.Marked.Has(obj) }
-
-// TypeOf returns the type of a reference to an object, "" if it is not known.
-func (h *Heap) TypeOf(obj uint32) string {
-	if ty := h.Typings.Of(obj); ty.Type != 0 {
-		return typing.RefName(h.Types, ty)
-	}
-	return ""
-}
-
 // Errors of Paths.
 var (
 	ErrNotOnHeap = errors.New("the address is not on the heap")

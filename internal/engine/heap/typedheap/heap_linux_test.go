@@ -30,7 +30,7 @@ func TestWalksByManyGoroutines(t *testing.T) {
 			}
 		}}
 		for obj := range g.Model.NumObjects {
-			if g.Reached(obj) {
+			if g.Live.Marked.Has(obj) {
 				g.References(&w, obj)
 			}
 		}

@@ -1,8 +1,5 @@
 package rtlayout
 
-// MapType is the header of a map.
-const MapType = "internal/runtime/maps.Map"
-
 // Map is of the header of a map (internal/runtime/maps/map.go). A program without maps has none.
 type Map struct {
 	_         struct{} `of:"internal/runtime/maps.Map"`
