@@ -83,7 +83,8 @@ func (k *maker) madeAtRunTime(rt *goruntime.RType) *Type {
 // madeStruct lays out a struct. References in fields of an unknown type stay untyped.
 func (k *maker) madeStruct(t *Type, rt *goruntime.RType) {
 	var fields []string
-	for f := range k.m.StructFields(rt) {
+	all, _ := k.m.StructFields(rt)
+	for _, f := range all {
 		name, of := k.m.FieldName(f), k.byRuntimeType(f.Type)
 		if of == nil {
 			continue

@@ -3,7 +3,6 @@ package goruntime
 import (
 	"encoding/binary"
 	"fmt"
-	"iter"
 	"reflect"
 	"sync/atomic"
 	"unsafe"
@@ -170,7 +169,11 @@ func (m *Model) buildMask(t *RType, mask []byte, off uint64, depth int, steps *i
 			}
 		}
 	case reflect.Struct:
-		for f := range m.StructFields(t) {
+		fields, err := m.StructFields(t)
+		if err != nil {
+			return err
+		}
+		for _, f := range fields {
 			ft := m.typeAt(f.Type)
 			if ft == nil {
 				return fmt.Errorf("a field type of %s cannot be read", m.TypeString(t))
@@ -195,17 +198,21 @@ type StructField struct{ name, Type, Offset uint64 }
 const maxFields = 1 << 16
 
 // StructFields returns the fields of a struct type (go1.26 and go1.27 internal/abi/type.go,
-// StructType), the first maxFields of them.
-func (m *Model) StructFields(t *RType) iter.Seq[StructField] {
+// StructType).
+func (m *Model) StructFields(t *RType) ([]StructField, error) {
 	at, n := m.Mem.U64(t.Addr+rtypeSize+8), m.Mem.U64(t.Addr+rtypeSize+16)
-	return func(yield func(StructField) bool) {
-		for i := range min(n, maxFields) {
-			f := at + 24*i
-			if !yield(StructField{m.Mem.U64(f), m.Mem.U64(f + 8), m.Mem.U64(f + 16)}) {
-				return
-			}
-		}
+	if n > maxFields {
+		return nil, fmt.Errorf("the type %s claims %d fields", m.TypeString(t), n)
 	}
+	if !m.Mem.Try(at, 24*n) {
+		return nil, fmt.Errorf("the fields of %s cannot be read", m.TypeString(t))
+	}
+	fields := make([]StructField, n)
+	for i := range fields {
+		f := at + 24*uint64(i)
+		fields[i] = StructField{m.Mem.U64(f), m.Mem.U64(f + 8), m.Mem.U64(f + 16)}
+	}
+	return fields, nil
 }
 
 // FieldName returns the name of a field, "?" if it cannot be read.
