@@ -47,10 +47,10 @@ type proofState struct {
 
 var proof *proofState
 
-// newProofState begins with what busy machines would make new in the middle of a proof: files in
-// the folder for temporary files, which other processes have, too; and the records of goroutines
-// that wait for a lock of the collector (go1.26 runtime/proc.go, acquireSudog), which the processors
-// keep for later ones.
+// newProofState begins with what busy machines would make new in the middle of a proof. These are
+// files in the folder for temporary files, which other processes have, too, and the records of
+// goroutines that wait for a lock of the collector (go1.26 runtime/proc.go, acquireSudog). The
+// processors keep such records for later ones.
 func newProofState(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	gate := make(chan bool)
