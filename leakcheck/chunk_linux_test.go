@@ -58,6 +58,9 @@ func TestChunks(t *testing.T) {
 		"the first one": {once: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if tt.opts != nil {
+				require.Slow(t)
+			}
 			c := &chunked{}
 			defer func() {
 				for _, chunk := range c.chunks {

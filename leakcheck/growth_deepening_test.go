@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/leakgate/leakgate/internal/require"
 	"github.com/leakgate/leakgate/leakcheck"
 )
 
@@ -66,7 +67,7 @@ func (w *walker) down(depth int) {
 // that waits at another depth now and then does not.
 func TestDeepeningStack(t *testing.T) {
 	fillCut(t)
-	for _, tt := range []struct {
+	tests := []struct {
 		name string
 		run  func(w *walker)
 		opts []leakcheck.GrowthOption
@@ -81,7 +82,9 @@ func TestDeepeningStack(t *testing.T) {
 		{"bounded", func(w *walker) { w.bounded(7) }, nil, ""},
 		{"bounded, deep", func(w *walker) { w.bounded(1000) }, nil, ""},
 		{"bounded, few calls", func(w *walker) { w.bounded(9) }, []leakcheck.GrowthOption{leakcheck.Iterations(10)}, ""},
-	} {
+	}
+	for i := 0; i < len(tests); i += require.Rounds(3, 1) {
+		tt := tests[i]
 		t.Run(tt.name, func(t *testing.T) {
 			w := &walker{make(chan bool), make(chan bool)}
 			go tt.run(w)

@@ -358,7 +358,7 @@ func TestSlicesWithRoom(t *testing.T) {
 	before := verbose.String()
 	require.NoError(t, verbose.Set("true")) // passes log what was not judged
 	defer func() { require.NoError(t, verbose.Set(before)) }()
-	for i := 0; i < len(sliceOps); i += require.Rounds(5, 1) { // the code is the same in all rows
+	for i := 0; i < len(sliceOps); i += require.Rounds(7, 1) { // the code is the same in all rows
 		tt := sliceOps[i]
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.state != nil {

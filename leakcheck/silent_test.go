@@ -140,7 +140,7 @@ func TestNothingGrowsSilently(t *testing.T) {
 		}, "+1.00 ", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if i%4 != 0 {
+			if i%5 != 0 {
 				require.Slow(t)
 			}
 			ft := &impatientT{recordingT{name: t.Name()}}

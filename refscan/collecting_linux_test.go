@@ -31,6 +31,9 @@ func TestProgramThatCollects(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "memory limit" {
+				require.Slow(t)
+			}
 			scan(t)
 			collect := collect()
 			stop := make(chan struct{})

@@ -71,7 +71,7 @@ func waitHolding(p *cargo, ready func(), stop <-chan struct{}) {
 }
 
 func TestManyGoroutines(t *testing.T) {
-	const n = 20_000
+	n := require.Rounds(2_000, 20_000)
 	stop := make(chan struct{})
 	var ready, ended sync.WaitGroup
 	for range n {
@@ -79,7 +79,7 @@ func TestManyGoroutines(t *testing.T) {
 		ended.Go(func() { waitHolding(newCargo(), ready.Done, stop) })
 	}
 	ready.Wait()
-	r := holds(t, map[string]int64{"waitHolding.p": n})
+	r := holds(t, map[string]int64{"waitHolding.p": int64(n)})
 	for _, root := range r.Roots {
 		if root.Name == pkg+"waitHolding.p" {
 			require.EqualValues(t, n, root.Root.Goroutines)

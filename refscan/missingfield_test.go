@@ -25,8 +25,8 @@ func program(t testing.TB) *inventory.Program {
 	return &inventory.Program{Index: x}
 }
 
-// pathsJudged has the paths that pathsArePossible has looked at in any test.
-var pathsJudged sync.Map
+// What pathsArePossible has looked at in any test: paths, and the types of variables.
+var pathsJudged, typesOfVariables sync.Map
 
 // pathsArePossible fails the test if a path from a variable goes by a field that is said to
 // be missing, except below types of the standard library.
@@ -35,13 +35,17 @@ func pathsArePossible(t testing.TB, r *refscan.Report) {
 	p := program(t)
 	var walk func(root, path string, n *refscan.Node)
 	walk = func(root, path string, n *refscan.Node) {
-		// A longer path goes by the same fields. A variable of a function is looked for in all
-		// functions, which takes a while.
+		// A longer path goes by the same fields.
 		if len(n.Children) == 0 {
 			if _, known := pathsJudged.LoadOrStore(root+path, true); known {
 				return
 			}
-			if m := p.MissingField(root, path); m != nil && (strings.HasPrefix(m.Struct, "struct {") || !symbol.OwnModules().IsStandard(symbol.Package(m.Struct))) {
+			types, known := typesOfVariables.Load(root)
+			if !known {
+				types = p.TypesOf(root)
+				typesOfVariables.Store(root, types)
+			}
+			if m := p.MissingFieldOf(types.([]debuginfo.TypeID), path); m != nil && (strings.HasPrefix(m.Struct, "struct {") || !symbol.OwnModules().IsStandard(symbol.Package(m.Struct))) {
 				t.Errorf("%s%s is said to have no field %s at %q: it is a %s", root, path, m.Name, m.Path, m.Struct)
 			}
 		}

@@ -130,7 +130,7 @@ func logical(g *refscan.GoroutineStack) []string {
 }
 
 func TestStacksAccount(t *testing.T) {
-	counts := []int{10, 10_000}
+	counts := []int{10, require.Rounds(2_000, 10_000)}
 	if os.Getenv("LEAKGATE_LONG") == "1" {
 		counts = append(counts, 200_000)
 	}

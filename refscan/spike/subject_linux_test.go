@@ -62,6 +62,7 @@ func TestProgram(t *testing.T) {
 
 // A spike that is over when a snapshot is taken is reported with where its memory was allocated.
 func TestBriefSpikes(t *testing.T) {
+	require.Slow(t)
 	exe := filepath.Join(t.TempDir(), "subject")
 	built, err := exec.Command("go", "build", "-o", exe, "./testdata/subject").CombinedOutput()
 	require.NoError(t, err, "%s", built)

@@ -17,12 +17,14 @@ import (
 // builds are the programs built from testdata/prog in this test run, by flags.
 var builds struct {
 	sync.Mutex
-	dir  string
-	path map[string]string
+	removed bool // at the end of the process
+	dir     string
+	path    map[string]string
 }
 
 // Main runs a package's tests and removes the programs that they built.
 func Main(m *testing.M) {
+	builds.removed = true
 	code := m.Run()
 	if builds.dir != "" {
 		_ = os.RemoveAll(builds.dir)
@@ -36,6 +38,7 @@ func Build(tb testing.TB, flags ...string) string {
 	tb.Helper()
 	builds.Lock()
 	defer builds.Unlock()
+	require.True(tb, builds.removed, "TestMain has to call progtest.Main")
 	key := strings.Join(flags, " ")
 	if path := builds.path[key]; path != "" {
 		return path

@@ -120,8 +120,8 @@ func TestBusy(t *testing.T) {
 	t.Logf("%d of %d looks could tell", told, looks)
 }
 
-// TestBuilds runs the tests above in programs that are built in other ways.
-func TestBuilds(t *testing.T) {
+// TestOtherBuilds runs the tests above in programs that are built in other ways.
+func TestOtherBuilds(t *testing.T) {
 	const (
 		inner            = "LEAKGATE_NATIVE_BUILD"
 		withoutLibraries = "Walk|Random|Blocks|Holders"

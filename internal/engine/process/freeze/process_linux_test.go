@@ -61,7 +61,7 @@ func TestImageIsOfOneMoment(t *testing.T) {
 	defer stop.Store(true)
 	moved := false
 	var last uint64
-	for range require.Rounds(20, 50) {
+	for range require.Rounds(5, 50) {
 		p, err := Take()
 		require.NoError(t, err)
 		for _, area := range areas {

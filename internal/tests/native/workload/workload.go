@@ -7,6 +7,7 @@ package workload
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,7 +178,28 @@ static char *load(const char *file) {
 	hold = dlsym(lib, "hold");
 	return hold ? NULL : dlerror();
 }
-static uint64_t held(size_t n, int where) { return ~(uint64_t)hold(n, where); }
+struct request {
+	size_t n;
+	int where;
+	uint64_t block;
+	sem_t done;
+};
+static void *holdFor(void *arg) {
+	struct request *r = arg;
+	r->block = ~(uint64_t)hold(r->n, r->where);
+	scrub();
+	sem_post(&r->done);
+	for (;;) pause();
+}
+// Memory that belongs to a variable of a thread comes from the thread's arena, as the block does.
+static uint64_t held(size_t n, int where) {
+	struct request r = {n, where};
+	pthread_t thread;
+	sem_init(&r.done, 0, 0);
+	if (pthread_create(&thread, NULL, holdFor, &r)) abort();
+	while (sem_wait(&r.done));
+	return r.block;
+}
 
 static void *leak(size_t n) { return malloc(n); }
 static void *zeroed(size_t n) { return calloc(1, n); }
@@ -221,8 +243,8 @@ func Load(file string) error {
 	return nil
 }
 
-// Held has the library hold a block of n bytes somewhere, and returns the complement of its
-// address.
+// Held has the library hold a block of n bytes somewhere, in a thread that does not end, and returns
+// the complement of its address.
 func Held(n, where int) uint64 { return uint64(C.held(C.size_t(n), C.int(where))) }
 
 // Threads is how many threads Start can start.

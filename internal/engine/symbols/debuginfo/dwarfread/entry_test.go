@@ -10,6 +10,8 @@ import (
 	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
+func TestMain(m *testing.M) { progtest.Main(m) }
+
 // TestEntries compares a program's entries and line tables with those that debug/dwarf reads.
 func TestEntries(t *testing.T) {
 	modes := [][]string{nil}
