@@ -243,8 +243,8 @@ func Load(file string) error {
 	return nil
 }
 
-// Held has the library hold a block of n bytes somewhere, in a thread that does not end, and returns
-// the complement of its address.
+// Held has the library hold a block of n bytes somewhere, in a thread that does not end, and
+// returns the complement of its address.
 func Held(n, where int) uint64 { return uint64(C.held(C.size_t(n), C.int(where))) }
 
 // Threads is how many threads Start can start.
