@@ -45,7 +45,13 @@ func pathsArePossible(t testing.TB, r *refscan.Report) {
 				types = p.TypesOf(root)
 				typesOfVariables.Store(root, types)
 			}
-			if m := p.MissingFieldOf(types.([]debuginfo.TypeID), path); m != nil && (strings.HasPrefix(m.Struct, "struct {") || !symbol.OwnModules().IsStandard(symbol.Package(m.Struct))) {
+			var m *inventory.MissingField
+			for _, typ := range types.([]debuginfo.TypeID) {
+				if m = inventory.FieldMissing(p.Index, typ, path); m == nil {
+					break
+				}
+			}
+			if m != nil && (strings.HasPrefix(m.Struct, "struct {") || !symbol.OwnModules().IsStandard(symbol.Package(m.Struct))) {
 				t.Errorf("%s%s is said to have no field %s at %q: it is a %s", root, path, m.Name, m.Path, m.Struct)
 			}
 		}

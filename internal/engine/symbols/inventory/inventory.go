@@ -47,8 +47,8 @@ func (p *Program) KnownRoot(match func(name string) bool) bool {
 		}
 	}
 	known := false
-	p.locals(func(owner string, l *debuginfo.Local) bool {
-		known = match(owner + "." + l.Name)
+	p.locals(func(name string, _ *debuginfo.Local) bool {
+		known = match(name)
 		return !known
 	})
 	return known
@@ -57,16 +57,15 @@ func (p *Program) KnownRoot(match func(name string) bool) bool {
 // temporary ends the names of the roots that stand for values of functions without a variable.
 const temporary = "." + symbol.Temporary
 
-// locals calls visit for the variables of functions, with the function's name, until it returns
-// false.
-func (p *Program) locals(visit func(owner string, l *debuginfo.Local) bool) {
+// locals calls visit for the variables of functions, until it returns false.
+func (p *Program) locals(visit func(name string, l *debuginfo.Local) bool) {
 	for _, f := range p.Index.Funcs() {
 		for _, l := range p.Index.Locals(f.Entry) {
 			owner := f.Name
 			if l.Inline != "" {
 				owner = l.Inline
 			}
-			if !visit(owner, &l) {
+			if !visit(owner+"."+l.Name, &l) {
 				return
 			}
 		}

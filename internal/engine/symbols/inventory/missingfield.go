@@ -24,14 +24,9 @@ type MissingField struct {
 //
 // Types of the standard library may have other fields in paths than in their declarations.
 func (p *Program) MissingField(variable, path string) *MissingField {
-	return p.MissingFieldOf(p.TypesOf(variable), path)
-}
-
-// MissingFieldOf is MissingField for a variable of these types.
-func (p *Program) MissingFieldOf(types []debuginfo.TypeID, path string) *MissingField {
 	var missing *MissingField
-	for _, t := range types {
-		if missing = missingField(p.Index, t, path); missing == nil {
+	for _, t := range p.TypesOf(variable) {
+		if missing = FieldMissing(p.Index, t, path); missing == nil {
 			return nil
 		}
 	}
@@ -44,8 +39,8 @@ func (p *Program) TypesOf(variable string) (types []debuginfo.TypeID) {
 	if g, ok := p.Index.GlobalByName(variable); ok {
 		return []debuginfo.TypeID{g.Type}
 	}
-	p.locals(func(owner string, l *debuginfo.Local) bool {
-		if rest, ok := strings.CutPrefix(variable, owner); ok && rest == "."+l.Name {
+	p.locals(func(name string, l *debuginfo.Local) bool {
+		if name == variable {
 			types = append(types, l.Type)
 		}
 		return true
@@ -53,7 +48,8 @@ func (p *Program) TypesOf(variable string) (types []debuginfo.TypeID) {
 	return types
 }
 
-func missingField(x *debuginfo.Index, t debuginfo.TypeID, path string) *MissingField {
+// FieldMissing is MissingField for a variable of a type.
+func FieldMissing(x *debuginfo.Index, t debuginfo.TypeID, path string) *MissingField {
 	for at := 0; at < len(path); {
 		d := pointee(x, t)
 		next := at + fieldEnd(path[at:])

@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// maxAncestors is how many ancestors are searched for go test: its -exec wrapper may be in between,
-// and the test whose copy this process runs.
+// maxAncestors is how many ancestors are searched for go test: its -exec wrapper may be in between.
 const maxAncestors = 5
 
 // findGoTest finds the go test that runs this process among its ancestors. It accepts a go test
@@ -22,7 +21,7 @@ func findGoTest() (process, bool) {
 	if err != nil {
 		return process{}, false
 	}
-	child, pid, original := os.Getpid(), os.Getppid(), ""
+	child, pid := os.Getpid(), os.Getppid()
 	for range maxAncestors {
 		if pid <= 1 {
 			break
@@ -34,12 +33,9 @@ func findGoTest() (process, bool) {
 				if child == os.Getpid() || runs(child, self) {
 					return p, true
 				}
-				p.original = original
+				p.original = originalOf(self, child)
 				return p, p.original != ""
 			}
-		}
-		if original == "" {
-			original = originalOf(self, pid)
 		}
 		child = pid
 		if pid, err = parentOf(proc); err != nil {
