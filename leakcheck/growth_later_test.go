@@ -164,6 +164,9 @@ func TestGrowthOfTimedWork(t *testing.T) {
 		}, true},
 		"no timer that fires": {func() { time.AfterFunc(time.Second, keepLaterItem).Stop() }, true},
 	} {
+		if name != "two timers" && name != "sleep" && name != "only timers" && !require.IsSlow() {
+			continue
+		}
 		forgetLaterItems()
 		ft := &impatientT{recordingT{name: t.Name()}}
 		passed := leakcheck.AssertNoGrowth(ft, tt.op, leakcheck.Iterations(20))
