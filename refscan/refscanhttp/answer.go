@@ -13,7 +13,7 @@ import (
 )
 
 // write answers a query. The answer is whole before any of it is sent.
-func (q *query) write(w http.ResponseWriter, scan, base *scanreport.Scan) error {
+func (q *query) write(w http.ResponseWriter, scan, base, older *scanreport.Scan) error {
 	var b bytes.Buffer
 	kind := "text/plain; charset=utf-8"
 	var err error
@@ -24,9 +24,9 @@ func (q *query) write(w http.ResponseWriter, scan, base *scanreport.Scan) error 
 		w.Header().Set("Content-Disposition", `attachment; filename="retained.pb.gz"`)
 		kind, err = "application/octet-stream", scan.Report.WriteProfile(&b)
 	case formatPage:
-		kind, err = "text/html; charset=utf-8", q.page(&b, scan, base)
+		kind, err = "text/html; charset=utf-8", q.page(&b, scan, base, older)
 	default:
-		err = q.text(&b, scan, base)
+		err = q.text(&b, scan, base, older)
 	}
 	if err != nil {
 		return err
@@ -36,12 +36,20 @@ func (q *query) write(w http.ResponseWriter, scan, base *scanreport.Scan) error 
 	return nil
 }
 
-// text writes what has grown since base, if there is one, and the tree.
-func (q *query) text(w io.Writer, scan, base *scanreport.Scan) error {
+// text writes what has grown since base, if there is one, and the tree. If there is an older scan,
+// it tells what had grown before base.
+func (q *query) text(w io.Writer, scan, base, older *scanreport.Scan) error {
 	if base != nil {
 		growth, err := scan.Since(base)
 		if err != nil {
 			return err
+		}
+		if older != nil {
+			before, err := base.Since(older)
+			if err != nil {
+				return err
+			}
+			growth.Steady(before)
 		}
 		if err := growth.WriteText(w, q.top); err != nil {
 			return err
@@ -61,9 +69,9 @@ const page = `<!DOCTYPE html>
 <pre>%s</pre></body></html>
 `
 
-func (q *query) page(w io.Writer, scan, base *scanreport.Scan) error {
+func (q *query) page(w io.Writer, scan, base, older *scanreport.Scan) error {
 	var b strings.Builder
-	if err := q.text(&b, scan, base); err != nil {
+	if err := q.text(&b, scan, base, older); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, page, html.EscapeString(b.String()))

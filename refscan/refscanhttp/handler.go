@@ -95,7 +95,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	base, err := kept.get(q.base)
+	base, older, err := kept.get(q.base)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusNotFound)
 		return
@@ -117,7 +117,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Leakgate-Scan", strconv.Itoa(number))
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if err := q.write(w, scan, base); err != nil {
+	if err := q.write(w, scan, base, older); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}
 }

@@ -76,7 +76,7 @@ func TestAnswers(t *testing.T) {
 func TestPageEscapes(t *testing.T) {
 	var b strings.Builder
 	scan := &scanreport.Scan{Program: "<b>app", Report: &refscan.Report{}}
-	require.NoError(t, (&query{top: 1}).page(&b, scan, nil))
+	require.NoError(t, (&query{top: 1}).page(&b, scan, nil, nil))
 	assert.Contains(t, b.String(), "of &lt;b&gt;app")
 }
 
@@ -185,12 +185,13 @@ func TestKept(t *testing.T) {
 		assert.Equal(t, n, s.add(&scanreport.Scan{Attempts: n}))
 	}
 	for name, want := range map[string]int{"previous": 6, "6": 6, "3": 3} {
-		got, err := s.get(name)
+		got, older, err := s.get(name)
 		require.NoError(t, err)
 		assert.Equal(t, want, got.Attempts, name)
+		require.Equal(t, name == "previous", older != nil)
 	}
 	for _, name := range []string{"2", "7", "x", "-1"} {
-		_, err := s.get(name)
+		_, _, err := s.get(name)
 		assert.ErrorContains(t, err, "those kept are 3 to 6, and previous", name)
 	}
 }

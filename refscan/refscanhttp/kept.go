@@ -33,23 +33,27 @@ func (s *scans) add(scan *scanreport.Scan) int {
 	return s.taken
 }
 
-// get returns the scan with a number, or the "previous" one; nil for "".
-func (s *scans) get(name string) (*scanreport.Scan, error) {
+// get returns the scan with a number, or the "previous" one and, if that is kept, the one before
+// it; nil for "".
+func (s *scans) get(name string) (base, older *scanreport.Scan, err error) {
 	if name == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
 	s.Lock()
 	defer s.Unlock()
 	if len(s.all) == 0 {
-		return nil, fmt.Errorf("base=%s: there was no request before this one", name)
+		return nil, nil, fmt.Errorf("base=%s: there was no request before this one", name)
 	}
 	first := s.taken - len(s.all) + 1
-	n := s.taken
-	if name != "previous" {
-		var err error
-		if n, err = strconv.Atoi(name); err != nil || n < first || n > s.taken {
-			return nil, fmt.Errorf("base=%s: those kept are %d to %d, and previous", name, first, s.taken)
+	if name == "previous" {
+		if len(s.all) > 1 {
+			older = s.all[len(s.all)-2]
 		}
+		return s.all[len(s.all)-1], older, nil
 	}
-	return s.all[n-first], nil
+	n, err := strconv.Atoi(name)
+	if err != nil || n < first || n > s.taken {
+		return nil, nil, fmt.Errorf("base=%s: those kept are %d to %d, and previous", name, first, s.taken)
+	}
+	return s.all[n-first], nil, nil
 }

@@ -3,6 +3,7 @@ package scanreport
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -24,7 +25,23 @@ type Leak struct {
 // A Growth has what a scan found in addition to an earlier scan of the same program.
 type Growth struct {
 	Leaks   []Leak // the one with the most bytes first
+	Once    []Leak // those that had not grown before the earlier scan: see Steady
 	Elapsed time.Duration
+}
+
+// Steady moves the leaks to Once that an earlier growth does not have, at the same path or one
+// above or below it. A cache that fills has grown now or then; a leak goes on to grow.
+func (g *Growth) Steady(before *Growth) {
+	g.Leaks, g.Once = nil, append(g.Once, g.Leaks...)
+	g.Once = slices.DeleteFunc(g.Once, func(l Leak) bool {
+		goesOn := slices.ContainsFunc(before.Leaks, func(b Leak) bool {
+			return rootKey(b.Root) == rootKey(l.Root) && (strings.HasPrefix(b.Path, l.Path) || strings.HasPrefix(l.Path, b.Path))
+		})
+		if goesOn {
+			g.Leaks = append(g.Leaks, l)
+		}
+		return goesOn
+	})
 }
 
 // Since compares a scan with an earlier one of the same program. It is an error if the other scan
@@ -52,8 +69,12 @@ func rootKey(n *refscan.Node) string {
 }
 
 // compare adds the leaks at a node and below it, and reports whether there are any. old is nil for
-// a new node. What additional objects hold belongs to them, and is no leak of its own.
+// a new node. What additional objects hold belongs to them, and is no leak of its own. What a
+// sync.Pool holds goes with the next collections.
 func (g *Growth) compare(root *refscan.Node, path string, n, old *refscan.Node) bool {
+	if strings.Contains(n.Type, "sync.poolLocal") {
+		return false
+	}
 	var before refscan.Node
 	var bytesBefore int64
 	if old != nil {
@@ -92,32 +113,43 @@ func (g *Growth) compare(root *refscan.Node, path string, n, old *refscan.Node) 
 // WriteText writes at most limit leaks, in the words of leakcheck.AssertNoGrowth.
 func (g *Growth) WriteText(w io.Writer, limit int) error {
 	var b strings.Builder
-	if len(g.Leaks) == 0 {
-		b.WriteString("nothing has grown since the earlier scan")
-	} else {
+	switch {
+	case len(g.Leaks) > 0:
 		fmt.Fprintf(&b, "memory has grown since the earlier scan (%s)", textfmt.CountNoun(int64(len(g.Leaks)), "leak"))
+	case len(g.Once) > 0:
+		b.WriteString("nothing that had grown before has grown since the earlier scan")
+	default:
+		b.WriteString("nothing has grown since the earlier scan")
 	}
 	if g.Elapsed > 0 {
 		fmt.Fprintf(&b, ", %v ago", g.Elapsed.Round(time.Millisecond))
 	}
 	b.WriteString("\n")
-	for i, l := range g.Leaks {
+	g.writeLeaks(&b, g.Leaks, limit)
+	if len(g.Once) > 0 {
+		b.WriteString("\nhas grown since the earlier scan, but had not before it, so that it may be a cache that fills; another scan tells:\n")
+		g.writeLeaks(&b, g.Once, limit)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (g *Growth) writeLeaks(b *strings.Builder, all []Leak, limit int) {
+	for i, l := range all {
 		if i == limit {
-			fmt.Fprintf(&b, "… and %d more\n", len(g.Leaks)-i)
+			fmt.Fprintf(b, "… and %d more\n", len(all)-i)
 			break
 		}
-		fmt.Fprintf(&b, "\n%s via %s\n", g.rate(l), l.Path)
+		fmt.Fprintf(b, "\n%s via %s\n", g.rate(l), l.Path)
 		if l.After > 0 {
 			noun := "objects"
 			if l.Entries {
 				noun = "entries"
 			}
-			fmt.Fprintf(&b, "    %s: %s → %s\n", noun, textfmt.Count(l.Before), textfmt.Count(l.After))
+			fmt.Fprintf(b, "    %s: %s → %s\n", noun, textfmt.Count(l.Before), textfmt.Count(l.After))
 		}
-		fmt.Fprintf(&b, "    %s\n", heldBy(l.Root))
+		fmt.Fprintf(b, "    %s\n", heldBy(l.Root))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 // rate is "+1.00 *app.Session/s (+4.2 KiB/s)"; without a time between the scans, "+60 *app.Session

@@ -73,6 +73,30 @@ func TestGrowth(t *testing.T) {
 }
 
 // Without a time between two scans there is no rate.
+// Of three scans, what grew before the second one as well goes on to grow.
+func TestSteadyGrowth(t *testing.T) {
+	at := func(second, leaked, cached, pooled int64) *Scan {
+		return scanAt(second,
+			global("app.leaked", "[]*app.T", 1, 64, node("[*]", "*app.T", leaked, 96*leaked)),
+			global("app.cache", "map[string]*app.C", 1, 64, node("[*]", "*app.C", cached, 96*cached)),
+			global("app.pool", "sync.Pool", 0, 0, node("local", "[]sync.poolLocal", pooled, 96*pooled)))
+	}
+	first, second, third := at(1, 10, 5, 1), at(2, 20, 5, 2), at(3, 30, 9, 9)
+	before, err := second.Since(first)
+	require.NoError(t, err)
+	g, err := third.Since(second)
+	require.NoError(t, err)
+	require.Equal(t, 2, len(g.Leaks))
+	g.Steady(before)
+	var b strings.Builder
+	require.NoError(t, g.WriteText(&b, 10))
+	leaks, once, _ := strings.Cut(b.String(), "but had not before it")
+	require.Contains(t, leaks, "(1 leak), 1s ago")
+	require.Contains(t, leaks, "via app.leaked[*]\n")
+	require.Contains(t, once, "via app.cache[*]\n")
+	require.NotContains(t, b.String(), "app.pool")
+}
+
 func TestGrowthWithoutTime(t *testing.T) {
 	g, err := scanAt(1, global("app.all", "*T", 20, 320)).Since(scanAt(1, global("app.all", "*T", 10, 160)))
 	require.NoError(t, err)
