@@ -32,16 +32,22 @@ type Growth struct {
 // Steady moves the leaks to Once that an earlier growth does not have, at the same path or one
 // above or below it. A cache that fills has grown now or then; a leak goes on to grow.
 func (g *Growth) Steady(before *Growth) {
-	g.Leaks, g.Once = nil, append(g.Once, g.Leaks...)
-	g.Once = slices.DeleteFunc(g.Once, func(l Leak) bool {
-		goesOn := slices.ContainsFunc(before.Leaks, func(b Leak) bool {
-			return rootKey(b.Root) == rootKey(l.Root) && (strings.HasPrefix(b.Path, l.Path) || strings.HasPrefix(l.Path, b.Path))
-		})
-		if goesOn {
+	paths := make(map[string][]string) // by root
+	for _, l := range before.Leaks {
+		root := rootKey(l.Root)
+		paths[root] = append(paths[root], l.Path)
+	}
+	all := g.Leaks
+	g.Leaks = nil
+	for _, l := range all {
+		if slices.ContainsFunc(paths[rootKey(l.Root)], func(path string) bool {
+			return strings.HasPrefix(path, l.Path) || strings.HasPrefix(l.Path, path)
+		}) {
 			g.Leaks = append(g.Leaks, l)
+		} else {
+			g.Once = append(g.Once, l)
 		}
-		return goesOn
-	})
+	}
 }
 
 // Since compares a scan with an earlier one of the same program. It is an error if the other scan
