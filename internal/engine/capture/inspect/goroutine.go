@@ -19,10 +19,6 @@ func (l *Layout) eachGoroutine(visit func(k int, id uint64)) {
 	}
 }
 
-// timerWhenSize is the size of runtime.timerWhen: a pointer to a timer, and the time when it is
-// due.
-const timerWhenSize = 16
-
 func (l *Layout) numTimers() (n int) {
 	l.eachTimer(func(uint64) { n++ })
 	return n
@@ -35,7 +31,7 @@ func (l *Layout) eachTimer(visit func(timer uint64)) {
 	l.eachProcessor(func(p uintptr) {
 		heap, n := rawmem.Word(p+l.p.Timers), uint64(rawmem.Word(p+l.p.Timers+8))
 		for k := range n {
-			if t := uint64(rawmem.Word(heap + uintptr(timerWhenSize*k))); t != 0 && rawmem.Byte(uintptr(t)+l.timer.State)&rtlayout.TimerZombie == 0 {
+			if t := uint64(rawmem.Word(heap + l.timer.Entry*uintptr(k))); t != 0 && rawmem.Byte(uintptr(t)+l.timer.State)&rtlayout.TimerZombie == 0 {
 				visit(t)
 			}
 		}
