@@ -43,7 +43,7 @@ func (x *Experiment) dueTimers() (n int, last time.Duration) {
 func (x *Experiment) awaitTimers(calls int) {
 	least := max(minTimers, int(series.MinGrownPerCall*float64(calls)))
 	waited, again, before := time.Duration(0), 0, 0
-	for !x.timers.stay {
+	for !x.timers.stay && !x.op.ended() {
 		n, last := x.dueTimers()
 		if n < least {
 			break

@@ -36,7 +36,13 @@ func (l *Longer) InUse() int64 { return l.Used.Values[len(l.Used.Values)-1] }
 
 // HasRoomFor reports whether all batches that may follow so many calls leave some of the capacity.
 func (l *Longer) HasRoomFor(calls int64) bool {
-	return float64(l.Bytes-l.InUse()) >= batchesLeft*l.Used.PerCall()*float64(calls)
+	return hasRoom(l.Bytes-l.InUse(), &l.Used, calls)
+}
+
+// hasRoom reports whether all batches that may follow so many calls leave some of the spare
+// capacity, in bytes.
+func hasRoom(spare int64, used *series.Series, calls int64) bool {
+	return float64(spare) >= batchesLeft*used.PerCall()*float64(calls)
 }
 
 // Longer returns the paths whose slices got longer in every batch, in proportion to its calls or
@@ -96,5 +102,5 @@ const batchesLeft = 5
 // returns false, also to end the experiment: op would wait for somebody to receive, and never
 // return.
 func (f *Finder) isJudged(b *tree.Branch, used series.Series) bool {
-	return used.IsExact() && used.CountsKeepPace() && (isText(b) || float64(b.Room) >= batchesLeft*used.PerCall()*float64(f.Last().Calls))
+	return used.IsExact() && used.CountsKeepPace() && (isText(b) || hasRoom(b.Room, &used, f.Last().Calls))
 }
