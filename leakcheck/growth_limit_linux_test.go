@@ -3,9 +3,11 @@ package leakcheck_test
 import (
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/testkit/require"
 	"github.com/leakgate/leakgate/leakcheck"
@@ -106,6 +108,71 @@ func TestHoldsDescriptors(t *testing.T) {
 			}
 		}, leakcheck.Warmup(200))
 		clean()
+	}
+}
+
+// Op locks memory until a limit is met, and then gives back what it has mapped: no plateau either.
+func TestLeakOfLockedMemory(t *testing.T) {
+	fillCut(t)
+	runtime.LockOSThread() // and it ends with the test
+	dropCapabilities(t)
+	var old syscall.Rlimit
+	const rlimitMEMLOCK, page = 8, 4096
+	if err := syscall.Getrlimit(rlimitMEMLOCK, &old); err != nil {
+		t.Fatal(err)
+	}
+	limit := old
+	limit.Cur = min(limit.Cur, 400*page)
+	if err := syscall.Setrlimit(rlimitMEMLOCK, &limit); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Setrlimit(rlimitMEMLOCK, &old) })
+	var all [][]byte
+	t.Cleanup(func() {
+		for _, m := range all {
+			syscall.Munmap(m)
+		}
+	})
+	lock := func() {
+		m, err := syscall.Mmap(-1, 0, page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+		if err != nil {
+			return
+		}
+		if syscall.Mlock(m) != nil {
+			syscall.Munmap(m)
+			return
+		}
+		all = append(all, m)
+	}
+	for _, opts := range [][]leakcheck.GrowthOption{nil, {leakcheck.Iterations(10)}, {leakcheck.Warmup(1000)}, {leakcheck.Iterations(1000)}} {
+		ft := &failingT{recordingT{name: t.Name()}}
+		leakcheck.AssertNoGrowth(ft, lock, opts...)
+		if text := strings.Join(ft.errors, "\n"); !strings.Contains(text, "+4.0 KiB/op") {
+			t.Errorf("%d options: not found: %s\n%s", len(opts), text, strings.Join(ft.logs, "\n"))
+		}
+		for _, m := range all {
+			syscall.Munmap(m)
+		}
+		all = nil
+	}
+	for range 401 {
+		lock()
+	}
+	if len(all) > 400 {
+		t.Error("the limit does not apply")
+	}
+}
+
+// dropCapabilities takes all privileges from this thread.
+func dropCapabilities(t *testing.T) {
+	t.Helper()
+	header := struct {
+		version uint32
+		pid     int32
+	}{version: 0x20080522}
+	var none [6]uint32
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none)), 0); errno != 0 {
+		t.Fatal(errno)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/textfmt"
@@ -12,9 +13,9 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// An operation that leaves descriptors, threads or processes behind meets a limit of the system. A
-// limit looks like a plateau: nothing grows any more. Or the operation fails there, and some
-// libraries end the process. So calls stay below the limits.
+// An operation that leaves descriptors, threads, processes, mappings or locked memory behind meets a
+// limit of the system. A limit looks like a plateau: nothing grows any more. Or the operation fails
+// there, and some libraries end the process. So calls stay below the limits.
 
 const (
 	// calls use no more than this share of what is left of a limit
@@ -70,20 +71,20 @@ func (s *limits) room(calls int64) int {
 
 // each calls f for each limit of something that calls have left behind, with its amount.
 func (s *limits) each(calls int64, f func(l *ledger.Limit, grown int64)) {
-	if calls == 0 {
+	if calls == 0 || s.before.uses == nil {
 		return
 	}
-	descriptors, tasks := s.before.since()
-	if descriptors == 0 && tasks == 0 {
+	now, err := ledger.CountUses(s.before.uses)
+	if err != nil {
 		return
 	}
-	s.announce(calls, max(descriptors, tasks))
-	for _, l := range ledger.Limits() {
-		grown := tasks
-		if l.Kind == ledger.Descriptor {
-			grown = descriptors
-		}
-		if grown = min(grown, l.Used); grown > 0 {
+	more := now.Since(s.before.uses)
+	if grown := slices.Max(more[:]); grown == 0 {
+		return
+	}
+	s.announce(calls, max(more[ledger.Descriptors], more[ledger.Tasks], more[ledger.Areas]))
+	for _, l := range ledger.Limits(now) {
+		if grown := min(more[l.Of], l.Used); grown > 0 {
 			f(&l, grown)
 		}
 	}

@@ -20,8 +20,8 @@ import (
 
 // A stock is what the process holds of things that have limits.
 type stock struct {
-	open       ledger.Descriptors // nil: unknown
-	tasks      int64              // 0: unknown
+	open       ledger.DescriptorSet // nil: unknown
+	uses       *ledger.Uses         // nil: unknown
 	goroutines int
 }
 
@@ -34,22 +34,9 @@ func takeStock(resources bool) stock {
 	s := stock{goroutines: runtime.NumGoroutine()}
 	if resources { // both fail where there is no /proc
 		s.open, _ = ledger.ListDescriptors()
-		s.tasks, _ = ledger.CountTasks()
+		s.uses, _ = ledger.CountUses(nil)
 	}
 	return s
-}
-
-// since returns how many descriptors and tasks there are more of now.
-func (s *stock) since() (descriptors, tasks int64) {
-	if s.open == nil {
-		return 0, 0
-	}
-	descriptors, err := ledger.CountDescriptors()
-	tasks, failed := ledger.CountTasks()
-	if err != nil || failed != nil {
-		return 0, 0
-	}
-	return max(0, descriptors-int64(len(s.open))), max(0, tasks-s.tasks)
 }
 
 // minLeft is the number of things from which on they are named. Fewer may be what the call that
@@ -64,6 +51,15 @@ func (s *stock) left() string {
 		if len(opened) >= minLeft {
 			most := ledger.Groups(opened)[0]
 			parts = append(parts, fmt.Sprintf("%d descriptors were opened and not closed (%d of %s)", len(opened), most.Size, most.Name))
+		}
+	}
+	if now, err := ledger.CountUses(s.uses); err == nil && s.uses != nil {
+		more := now.Since(s.uses)
+		if n := more[ledger.Areas]; n >= minLeft {
+			parts = append(parts, fmt.Sprintf("%d areas of memory were mapped and not unmapped", n))
+		}
+		if n := more[ledger.LockedBytes]; n > 0 {
+			parts = append(parts, textfmt.ByteCount(n)+" were locked and not unlocked")
 		}
 	}
 	if n := runtime.NumGoroutine() - s.goroutines; n >= minLeft {

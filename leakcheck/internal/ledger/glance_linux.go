@@ -16,7 +16,7 @@ import (
 // A Glance tells the resources of one moment apart without naming them, which takes some
 // microseconds for each descriptor and mapping.
 type Glance struct {
-	descriptors Descriptors
+	descriptors DescriptorSet
 	threads     int64 // number of threads, plus a constant
 	children    map[int]bool
 	mapped      int64 // bytes of mappings that are neither Go's nor a library's
@@ -25,8 +25,8 @@ type Glance struct {
 	variables   int64
 }
 
-// Descriptors tells open descriptors apart.
-type Descriptors map[descriptor]bool
+// A DescriptorSet tells open descriptors apart.
+type DescriptorSet map[descriptor]bool
 
 // A descriptor is identified by its number and by the file that it is open on, since numbers are
 // used again.
@@ -37,13 +37,13 @@ type descriptor struct {
 
 // ListDescriptors lists the open descriptors without naming them. It returns an error where /proc
 // is missing.
-func ListDescriptors() (Descriptors, error) {
-	d := make(Descriptors)
+func ListDescriptors() (DescriptorSet, error) {
+	d := make(DescriptorSet)
 	return d, d.list()
 }
 
 // list adds the open descriptors.
-func (d Descriptors) list() error {
+func (d DescriptorSet) list() error {
 	return eachDescriptor(func(fd int) error {
 		var st syscall.Stat_t
 		if err := syscall.Fstat(fd, &st); err != nil {
@@ -58,7 +58,7 @@ func (d Descriptors) list() error {
 }
 
 // OpenedSince names the descriptors that are open now and were not before.
-func OpenedSince(before Descriptors) ([]Item, error) {
+func OpenedSince(before DescriptorSet) ([]Item, error) {
 	now, err := ListDescriptors()
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func OpenedSince(before Descriptors) ([]Item, error) {
 
 // TakeGlance reads the resources. What cannot be read is an error.
 func TakeGlance() (*Glance, error) {
-	g := &Glance{descriptors: make(Descriptors), children: make(map[int]bool)}
+	g := &Glance{descriptors: make(DescriptorSet), children: make(map[int]bool)}
 	if err := eachMapping(func(name string, size int64) {
 		if isJudged(name) {
 			g.mapped += size

@@ -22,26 +22,23 @@ func (g *Glance) Renew() error { return errUnsupported }
 // NewSince returns nothing.
 func (g *Glance) NewSince(*Glance) (found Amounts) { return found }
 
-// CountDescriptors is not supported on this system.
-func CountDescriptors() (int64, error) { return 0, errUnsupported }
-
-// CountTasks is not supported on this system.
-func CountTasks() (int64, error) { return 0, errUnsupported }
+// CountUses is not supported on this system.
+func CountUses(*Uses) (*Uses, error) { return nil, errUnsupported }
 
 // Limits is not supported on this system.
-func Limits() []Limit { return nil }
+func Limits(*Uses) []Limit { return nil }
 
 // Take is not supported on this system.
 func Take(string) (*Ledger, error) { return nil, errUnsupported }
 
-// Descriptors tells open descriptors apart.
-type Descriptors map[int]bool
+// A DescriptorSet tells open descriptors apart.
+type DescriptorSet map[int]bool
 
 // ListDescriptors is not supported on this system.
-func ListDescriptors() (Descriptors, error) { return nil, errUnsupported }
+func ListDescriptors() (DescriptorSet, error) { return nil, errUnsupported }
 
 // OpenedSince is not supported on this system.
-func OpenedSince(Descriptors) ([]Item, error) { return nil, errUnsupported }
+func OpenedSince(DescriptorSet) ([]Item, error) { return nil, errUnsupported }
 
 // AnonymousBytes is not supported on this system.
 func AnonymousBytes() (int64, error) { return 0, errUnsupported }

@@ -483,3 +483,57 @@ func TestDescriptorsAtTheLimit(t *testing.T) {
 		t.Errorf("%d descriptors are listed, of %d", len(l.Items), limit)
 	}
 }
+
+// What op may leave behind is counted with the limits that it may meet.
+func TestLimits(t *testing.T) {
+	before, err := CountUses(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	const n = 20
+	for range n {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		accepted, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer accepted.Close()
+	}
+	for i := range n { // areas of unlike protection are not joined
+		m, err := syscall.Mmap(-1, 0, 4096, syscall.PROT_READ*(i%2), syscall.MAP_ANON|syscall.MAP_PRIVATE)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer syscall.Munmap(m)
+	}
+	now, err := CountUses(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := now.Since(before)
+	if more[Descriptors] < 2*n || more[Areas] < n {
+		t.Errorf("%d descriptors and %d areas are new", more[Descriptors], more[Areas])
+	}
+	used := make(map[string]int64)
+	for _, l := range Limits(now) {
+		used[l.Name] = l.Used
+		if l.Max <= 0 || l.Used > l.Max {
+			t.Error(l.String())
+		}
+	}
+	if p := used["ports of connections (net.ipv4.ip_local_port_range)"]; p < n || p >= 2*n {
+		t.Errorf("%d ports are used by %d connections", p, n)
+	}
+	if a := used["mappings (vm.max_map_count)"]; a < n {
+		t.Errorf("%d areas", a)
+	}
+}
