@@ -198,6 +198,75 @@ func TestGrowthOfPollers(t *testing.T) {
 	wantParts(t, strings.Join(ft.errors, "\n"), "+1.00 goroutine/op")
 }
 
+// each calls f again and again until the test ends, with a wait before each.
+func each(t *testing.T, wait func() <-chan time.Time, f func()) {
+	done := make(chan struct{})
+	t.Cleanup(func() { close(done) })
+	go func() {
+		for next := wait(); ; next = wait() {
+			select {
+			case <-next:
+				f()
+			case <-done:
+				return
+			}
+		}
+	}()
+}
+
+// What calls collect until a timer fires is no growth, and neither is what that timer's goroutine
+// keeps until the next time. What stays for good is.
+func TestGrowthBesideTimersForManyCalls(t *testing.T) {
+	fillCut(t)
+	const period = 400 * time.Millisecond
+	ticks := func(t *testing.T) func() <-chan time.Time {
+		ticker := time.NewTicker(period)
+		t.Cleanup(ticker.Stop)
+		return func() <-chan time.Time { return ticker.C }
+	}
+	again := func(*testing.T) func() <-chan time.Time {
+		timer := time.NewTimer(0)
+		return func() <-chan time.Time { timer.Reset(period); return timer.C }
+	}
+	after := func(*testing.T) func() <-chan time.Time {
+		return func() <-chan time.Time { return time.After(period) }
+	}
+	var older []*laterItem
+	rotate := func() { older, laterItems.all = laterItems.all, nil }
+	for name, tt := range map[string]struct {
+		timer  func(*testing.T) func() <-chan time.Time
+		work   func(kept *[]*laterItem)
+		growth string // "": passes
+	}{
+		"ticker":           {ticks, func(*[]*laterItem) { laterItems.all = nil }, ""},
+		"timer set again":  {again, func(*[]*laterItem) { laterItems.all = nil }, ""},
+		"time.After":       {after, func(*[]*laterItem) { laterItems.all = nil }, ""},
+		"two generations":  {ticks, func(*[]*laterItem) { rotate() }, ""},
+		"all are kept":     {ticks, func(kept *[]*laterItem) { *kept = append(*kept, laterItems.all...); laterItems.all = nil }, "+1.00 *leakcheck_test.laterItem/op"},
+		"kept, time.After": {after, func(kept *[]*laterItem) { *kept = append(*kept, laterItems.all...); laterItems.all = nil }, "+1.00 *leakcheck_test.laterItem/op"},
+		"none are taken":   {ticks, func(*[]*laterItem) {}, "+1.00 *leakcheck_test.laterItem/op"},
+	} {
+		if name != "two generations" && name != "all are kept" && !require.IsSlow() {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			forgetLaterItems()
+			var kept []*laterItem
+			each(t, tt.timer(t), func() {
+				laterItems.Lock()
+				defer laterItems.Unlock()
+				tt.work(&kept)
+			})
+			ft := &impatientT{recordingT{name: t.Name()}}
+			passed := leakcheck.AssertNoGrowth(ft, keepLaterItem, leakcheck.Iterations(20))
+			require.Equal(t, tt.growth == "", passed, "%s %s", ft.errors, ft.logs)
+			wantParts(t, strings.Join(ft.errors, "\n"), tt.growth)
+		})
+	}
+	forgetLaterItems()
+	runtime.KeepAlive(older)
+}
+
 func spin(stop *atomic.Bool) {
 	for !stop.Load() {
 	}

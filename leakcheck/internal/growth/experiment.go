@@ -76,10 +76,9 @@ type Watchers struct {
 	Objects func(ctx context.Context, logf func(string, ...any)) (*proof.Watch, error)
 	// Slices records the lengths of slices; nil: the lengths are unknown
 	Slices func(ctx context.Context, logf func(string, ...any)) (*proof.Slices, error)
-	// Timers counts the timers that fire within a duration, and tells in how long the last does;
-	// nil: they are unknown
-	Timers func(ctx context.Context, within time.Duration) (n int, last time.Duration)
+	// Timers calls visit for each timer that is set; nil: they are unknown
+	Timers func(ctx context.Context, visit func(proof.Timer))
 }
 
 // OfThisProcess returns the watchers that assertions use.
-func OfThisProcess() Watchers { return Watchers{proof.StartWatch, proof.WatchSlices, proof.TimersDue} }
+func OfThisProcess() Watchers { return Watchers{proof.StartWatch, proof.WatchSlices, proof.EachTimer} }

@@ -2,9 +2,13 @@ package growth
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/engine/capture/proof"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 )
 
@@ -12,12 +16,20 @@ import (
 // leave behind grows with the number of calls only if they have fired when it is counted. So a
 // batch ends when the timers have fired that its calls have set, if that takes no longer than
 // assertion.MaxTimerWait.
+//
+// One timer may also do the work of many calls: that of a goroutine that writes or deletes each
+// second what calls have collected until then. Between two such moments a collection looks like a
+// leak. So growth is reported only if it outlasts the next of these moments. If it does not, what
+// was collected may have moved to another place, where it stays. Then the experiment begins anew,
+// with batches that end after such a moment.
 
-// timers is what is known of timers that calls have set.
+// timers is what is known of timers.
 type timers struct {
-	before int           // timers that were about to fire before the first call
-	waited time.Duration // for timers of calls, in all
-	stay   bool          // as many are set again, or they took too long: they are waited for no more
+	before int             // timers that were about to fire before the first call
+	known  map[uint64]bool // those that were set before the first call, and may work for many calls
+	shared bool            // timers work for many calls: batches end when those have fired
+	waited time.Duration   // in all
+	stay   bool            // as many are set again, or they took too long: they are waited for no more
 }
 
 const (
@@ -25,17 +37,40 @@ const (
 	// maxSetAgain is how often timers are waited for whose number does not fall: those that have
 	// fired may have set others.
 	maxSetAgain = 3
+	// maxSharedWait is how long a timer is waited for that may work for many calls. Batches of
+	// spans, log lines and metrics are commonly written every five seconds and more often.
+	maxSharedWait = 5500 * time.Millisecond
+	maxKnown      = 1000 // timers; a program that sets more has not one for many calls
 )
+
+func (x *Experiment) eachTimer(visit func(proof.Timer)) {
+	if x.watchers.Timers == nil {
+		return
+	}
+	ctx, cancel := x.Time.Context()
+	defer cancel()
+	x.watchers.Timers(ctx, visit)
+}
+
+// noteTimers notes which timers are set before the first call.
+func (x *Experiment) noteTimers() {
+	x.timers.known = make(map[uint64]bool)
+	x.timers.before, _ = x.dueTimers() // the first look takes long, and maps memory
+	x.eachTimer(func(t proof.Timer) {
+		if t.In <= maxSharedWait && len(x.timers.known) < maxKnown {
+			x.timers.known[t.Address] = true
+		}
+	})
+}
 
 // dueTimers returns how many timers are about to fire that have been set since the first call, and
 // in how long the last of them does.
 func (x *Experiment) dueTimers() (n int, last time.Duration) {
-	if x.watchers.Timers == nil {
-		return 0, 0
-	}
-	ctx, cancel := x.Time.Context()
-	defer cancel()
-	n, last = x.watchers.Timers(ctx, assertion.MaxTimerWait)
+	x.eachTimer(func(t proof.Timer) {
+		if t.In <= assertion.MaxTimerWait && !t.Repeats {
+			n, last = n+1, max(last, t.In)
+		}
+	})
 	return n - x.timers.before, last
 }
 
@@ -57,10 +92,46 @@ func (x *Experiment) awaitTimers(calls int) {
 			break
 		}
 		before = n
-		x.Sleep(last + time.Millisecond)
-		x.timers.waited += last
-		x.awaitIdle()
+		x.awaitTimer(last)
 	}
+	if x.timers.shared && !x.op.ended() {
+		x.awaitShared()
+	}
+}
+
+// awaitShared waits until each timer has fired that may work for many calls: any that is about to
+// fire, and of those that take up to maxSharedWait the ones that repeat or were set before the first
+// call. It reports whether there was one, and time for it.
+func (x *Experiment) awaitShared() bool {
+	var last time.Duration
+	x.eachTimer(func(t proof.Timer) {
+		if t.In <= assertion.MaxTimerWait || t.In <= maxSharedWait && (t.Repeats || x.timers.known[t.Address]) {
+			last = max(last, t.In)
+		}
+	})
+	if last == 0 || !x.Time.Allows(last+x.op.after) {
+		return false
+	}
+	x.awaitTimer(last)
+	return true
+}
+
+// hasLeft reports whether half of some growth is not where it was.
+func hasLeft(g *finding.Growth, before, now *history.Snapshot) bool {
+	return slices.ContainsFunc(g.Leaks, func(l *finding.Leak) bool {
+		if len(l.Heads) == 0 {
+			return false
+		}
+		key, by := l.Heads[0].GrowthKey(), l.Measure
+		was, is, first := before.Figures()[key][by], now.Figures()[key][by], l.Own.Values[0]
+		return was > first && was-is > (was-first)/2
+	})
+}
+
+func (x *Experiment) awaitTimer(in time.Duration) {
+	x.Sleep(in + time.Millisecond)
+	x.timers.waited += in
+	x.awaitIdle()
 }
 
 // note says how long timers were waited for, "" if not long.
@@ -68,5 +139,5 @@ func (t *timers) note() string {
 	if t.waited < batchTime {
 		return ""
 	}
-	return fmt.Sprintf("waited %s for timers that calls of op had set", t.waited.Round(10*time.Millisecond))
+	return fmt.Sprintf("waited %s for timers that were about to fire", t.waited.Round(10*time.Millisecond))
 }

@@ -38,15 +38,13 @@ func (l *Layout) eachTimer(visit func(timer uint64)) {
 	})
 }
 
-// TimersDue returns how many timers that do not repeat are due at a time or before, by the clock of
-// runtime.nanotime, and when the last of them is.
-func (l *Layout) TimersDue(by int64) (n int, last int64) {
+// EachDue calls visit with the address of each timer that is set, when it is due, by the clock of
+// runtime.nanotime, and whether it repeats.
+func (l *Layout) EachDue(visit func(timer uint64, when int64, repeats bool)) {
 	l.eachTimer(func(timer uint64) {
-		if when := int64(rawmem.Word(uintptr(timer) + l.timer.When)); when <= by && rawmem.Word(uintptr(timer)+l.timer.Period) == 0 {
-			n, last = n+1, max(last, when)
-		}
+		at := uintptr(timer)
+		visit(timer, int64(rawmem.Word(at+l.timer.When)), rawmem.Word(at+l.timer.Period) != 0)
 	})
-	return n, last
 }
 
 func (l *Layout) eachProcessor(visit func(p uintptr)) {

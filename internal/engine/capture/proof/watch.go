@@ -84,20 +84,27 @@ var known struct {
 	layout *inspect.Layout
 }
 
-// TimersDue returns how many timers of this process fire within a duration, also those of
-// goroutines that sleep, and in how long the last of them does; 0 if that is unknown. Timers that
-// repeat do not count, nor those in a bubble of testing/synctest. It reads the runtime's records in
-// place.
-func TimersDue(ctx context.Context, within time.Duration) (n int, last time.Duration) {
+// A Timer is one that is set.
+type Timer struct {
+	Address uint64
+	In      time.Duration // until it fires, 0 if it is due
+	Repeats bool
+}
+
+// EachTimer calls visit for each timer of this process that is set, also for those of goroutines
+// that sleep; for none if that is unknown. It leaves out those in a bubble of testing/synctest. It
+// reads the runtime's records in place.
+func EachTimer(ctx context.Context, visit func(Timer)) {
 	defer snapshot.Turn()()
 	layout, err := openLayout(ctx, func(string, ...any) {})
 	if err != nil {
-		return 0, 0
+		return
 	}
 	defer snapshot.Guard(&err)()
 	now := realtime.Clock()
-	n, when := layout.TimersDue(int64(now + within))
-	return n, max(0, time.Duration(when)-now)
+	layout.EachDue(func(timer uint64, when int64, repeats bool) {
+		visit(Timer{timer, max(0, time.Duration(when)-now), repeats})
+	})
 }
 
 // Passed takes a garbage collection into account that the program made by itself. Call it after
