@@ -537,3 +537,30 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%d areas", a)
 	}
 }
+
+// A file that is made at once after another one is new, too: the time of a folder has the
+// resolution of the kernel's clock.
+func TestFilesWithinATick(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	for i := range 20 {
+		make := func(name string) {
+			if err := os.WriteFile(filepath.Join(folder, name+strconv.Itoa(i)), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		make("a")
+		before, err := TakeGlance()
+		if err != nil {
+			t.Fatal(err)
+		}
+		make("b")
+		now, err := TakeGlance()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if now.NewSince(before)[File] == 0 {
+			t.Fatal(i, "a new file is not seen")
+		}
+	}
+}

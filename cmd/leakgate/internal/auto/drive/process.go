@@ -51,8 +51,10 @@ func (s *state) start(o *repeat.Orders, folder string) (*process, error) {
 	if err := os.WriteFile(orders, data, 0o666); err != nil {
 		return nil, err
 	}
-	temp := filepath.Join(s.Folder, "tmp") // removed with the run, however the tests end
-	if err := os.MkdirAll(temp, 0o777); err != nil {
+	// The folder for temporary files is removed with the run, however the tests end. It is empty
+	// when a process starts: files in a folder that has too many are not counted.
+	temp := filepath.Join(s.Folder, "tmp")
+	if err := errors.Join(os.RemoveAll(temp), os.MkdirAll(temp, 0o777)); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithDeadline(s.ctx, o.End.Add(grace))

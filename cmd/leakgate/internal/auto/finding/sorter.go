@@ -60,12 +60,19 @@ func NewSorter(records string, again func(pkg string, functions []string) string
 	}
 }
 
-// Roots returns the roots whose feeding test is worth looking for: those of leaks and dependencies.
+// Roots returns the roots whose feeding test is worth looking for: those of leaks and dependencies,
+// and resources that grow as fast as something else in the same group, though no object there
+// stands for them: another test of the group may make them.
 func Roots(all []Growth) []string {
 	var roots []string
 	for _, g := range all {
 		if g.Class == Leak || g.Class == Dependency {
 			roots = append(roots, g.Root)
+		}
+		for _, r := range g.Bound.Resources {
+			if of := root(&verdict.Holder{Kind: "resource", Root: r.Name}); r.Holder == "" && of != g.Root {
+				roots = append(roots, of)
+			}
 		}
 	}
 	return roots

@@ -189,3 +189,15 @@ func TestReason(t *testing.T) {
 	require.Equal(t, "fails when it is called again: Error: Not equal:", Reason(drive.Tried{Status: repeat.Once, Reason: "2026/11/27 INFO: began\n    x_test.go:7: \n  \tError Trace:\tx_test.go:7\n  \tError:      \tNot equal: \n"}))
 	require.Equal(t, "skips itself", Reason(drive.Tried{Status: repeat.Skips}))
 }
+
+// A resource that grows as fast as what another test of a group leaks is looked for, too, unless
+// objects there stand for it.
+func TestRootsOfResources(t *testing.T) {
+	holder := &verdict.Holder{Kind: "global", Root: "example.com/app.all", Package: "example.com/app"}
+	roots := Roots([]Growth{{
+		Class: Leak, Root: root(holder), Bound: verdict.Bound{Holder: holder, Resources: []verdict.Resource{
+			{Kind: "process", Name: "true"}, {Kind: "descriptor", Name: "/dev/null", Holder: "example.com/app.all[*]"},
+		}},
+	}})
+	require.Equal(t, []string{"global example.com/app.all", "resource true"}, roots)
+}
