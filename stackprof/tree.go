@@ -47,6 +47,10 @@ func (t *tree) root(labels []refscan.StackLabel) *node {
 	return r
 }
 
+// child returns the child at a place. It is not inlined, which would take kilobytes of each test
+// binary.
+//
+//go:noinline
 func (n *node) child(loc *place) *node {
 	c := n.children[loc]
 	if c == nil {

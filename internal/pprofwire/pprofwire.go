@@ -174,6 +174,10 @@ func integer(b []byte, field int, v int64) []byte {
 	return always(b, field, uint64(v))
 }
 
+// always appends a field with a number. It is not inlined, which would take kilobytes of each test
+// binary.
+//
+//go:noinline
 func always(b []byte, field int, v uint64) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(field)<<3), v)
 }

@@ -142,7 +142,7 @@ func (x *Experiment) runBatch(n int) {
 func (x *Experiment) recordBatch(n int) (before allocations) {
 	if runtime.MemProfileRate > 1 && !x.Env.MemProfile {
 		x.words.Recorded = x.past.Last()
-		if slices.ContainsFunc(x.finder.Resources(), func(r *finding.Resource) bool { return makersOf(r.Kind) != nil }) {
+		if len(x.products()) > 0 {
 			before = countAllocations()
 		}
 		defer observe.SetMemProfileRate(1)()

@@ -13,9 +13,9 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// An operation that leaves descriptors, threads, processes, mappings or locked memory behind meets a
-// limit of the system. A limit looks like a plateau: nothing grows any more. Or the operation fails
-// there, and some libraries end the process. So calls stay below the limits.
+// An operation that leaves descriptors, threads, processes, mappings or locked memory behind meets
+// a limit of the system. A limit looks like a plateau: nothing grows any more. Or the operation
+// fails there, and some libraries end the process. So calls stay below the limits.
 
 const (
 	// calls use no more than this share of what is left of a limit

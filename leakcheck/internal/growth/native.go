@@ -110,9 +110,9 @@ func (x *Experiment) findCallerOfC() {
 		return
 	}
 	if x.words.Makers == nil {
-		x.words.Makers = make(map[ledger.Kind][]pile.Call)
+		x.words.Makers = make(map[string][]pile.Call)
 	}
-	x.words.Makers[ledger.Native], x.words.Makers[ledger.NativeBytes] = by, by
+	x.words.Makers[ledger.Native.String()], x.words.Makers[ledger.NativeBytes.String()] = by, by
 }
 
 // findHolders finds the holders of the native blocks that are new since noteBlocks, if native

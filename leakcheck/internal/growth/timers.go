@@ -25,11 +25,11 @@ import (
 
 // timers is what is known of timers.
 type timers struct {
-	before int             // timers that were about to fire before the first call
-	known  map[uint64]bool // those that were set before the first call, and may work for many calls
-	shared bool            // timers work for many calls: batches end when those have fired
-	waited time.Duration   // in all
-	stay   bool            // as many are set again, or they took too long: they are waited for no more
+	before int           // timers that were about to fire before the first call
+	known  []uint64      // those that were set before the first call, and may work for many calls
+	shared bool          // timers work for many calls: batches end when those have fired
+	waited time.Duration // in all
+	stay   bool          // as many are set again, or they took too long: they are waited for no more
 }
 
 const (
@@ -54,11 +54,10 @@ func (x *Experiment) eachTimer(visit func(proof.Timer)) {
 
 // noteTimers notes which timers are set before the first call.
 func (x *Experiment) noteTimers() {
-	x.timers.known = make(map[uint64]bool)
 	x.timers.before, _ = x.dueTimers() // the first look takes long, and maps memory
 	x.eachTimer(func(t proof.Timer) {
 		if t.In <= maxSharedWait && len(x.timers.known) < maxKnown {
-			x.timers.known[t.Address] = true
+			x.timers.known = append(x.timers.known, t.Address)
 		}
 	})
 }
@@ -100,12 +99,12 @@ func (x *Experiment) awaitTimers(calls int) {
 }
 
 // awaitShared waits until each timer has fired that may work for many calls: any that is about to
-// fire, and of those that take up to maxSharedWait the ones that repeat or were set before the first
-// call. It reports whether there was one, and time for it.
+// fire, and of those that take up to maxSharedWait the ones that repeat or were set before the
+// first call. It reports whether there was one, and time for it.
 func (x *Experiment) awaitShared() bool {
 	var last time.Duration
 	x.eachTimer(func(t proof.Timer) {
-		if t.In <= assertion.MaxTimerWait || t.In <= maxSharedWait && (t.Repeats || x.timers.known[t.Address]) {
+		if t.In <= assertion.MaxTimerWait || t.In <= maxSharedWait && (t.Repeats || slices.Contains(x.timers.known, t.Address)) {
 			last = max(last, t.In)
 		}
 	})

@@ -55,11 +55,10 @@ func (s *stock) left() string {
 	}
 	if now, err := ledger.CountUses(s.uses); err == nil && s.uses != nil {
 		more := now.Since(s.uses)
-		if n := more[ledger.Areas]; n >= minLeft {
-			parts = append(parts, fmt.Sprintf("%d areas of memory were mapped and not unmapped", n))
-		}
-		if n := more[ledger.LockedBytes]; n > 0 {
-			parts = append(parts, textfmt.ByteCount(n)+" were locked and not unlocked")
+		for use, how := range [...]string{ledger.Areas: "areas of memory were mapped and not unmapped", ledger.LockedBytes: "bytes were locked and not unlocked"} {
+			if how != "" && more[use] >= minLeft {
+				parts = append(parts, textfmt.Count(more[use])+" "+how)
+			}
 		}
 	}
 	if n := runtime.NumGoroutine() - s.goroutines; n >= minLeft {

@@ -43,6 +43,8 @@ func ListDescriptors() (DescriptorSet, error) {
 }
 
 // list adds the open descriptors.
+//
+//go:noinline
 func (d DescriptorSet) list() error {
 	return eachDescriptor(func(fd int) error {
 		var st syscall.Stat_t

@@ -11,9 +11,10 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A registry is a variable of the standard library that programs add to, and the usual cause for
-// entries that stay.
-type registry struct{ root, cause string }
+// A registry is a variable of the standard library that programs add to, or several, by the
+// beginning of their names, and the usual cause for entries that stay. by is how the names of the
+// functions begin that add an entry.
+type registry struct{ root, cause, by string }
 
 // Mappers are the records of all mappings that were made with Mmap and not unmapped (go1.26
 // syscall/syscall_unix.go, mmapper).
@@ -24,31 +25,24 @@ var Mappers = [...]string{"syscall.mapper", "golang.org/x/sys/unix.mapper"}
 // reflect/type.go, runtime/pprof/pprof.go, database/sql/sql.go, log/slog/logger.go,
 // syscall/env_unix.go, encoding/gob/type.go).
 var registries = []registry{
-	{"os/signal.handlers", "signal.Stop is not called for a channel that was given to signal.Notify"},
-	{"runtime/cgo.handles", "Delete is not called for a cgo.Handle"},
-	{"runtime/pprof.profiles", "Remove is not called for what was added to a pprof.Profile"},
-	{"net/http.defaultServeMux", "http.Handle is called again and again: nothing takes handlers out of a ServeMux"},
-	{"net/http.DefaultServeMux", "http.Handle is called again and again: nothing takes handlers out of a ServeMux"},
-	{"syscall.env", newVariables},
-	{"syscall.envs", newVariables},
-	{Mappers[0], "Munmap is not called for what syscall.Mmap returned"},
-	{Mappers[1], "Munmap is not called for what unix.Mmap returned"},
-	{"expvar.vars", "expvar.Publish is called again and again: nothing takes variables out"},
-	{"database/sql.drivers", "sql.Register is called again and again: nothing takes drivers out"},
-	{"encoding/gob.concreteTypeToName", newGobTypes},
-	{"encoding/gob.nameToConcreteType", newGobTypes},
-	{"encoding/gob.userTypeCache", newGobTypes},
-	{"reflect.structLookupCache", "reflect.StructOf makes types anew, which are kept for ever"},
-	{"reflect.funcLookupCache", "reflect.FuncOf makes types anew, which are kept for ever"},
-	{"reflect.lookupCache", "reflect.MapOf, SliceOf, ChanOf or ArrayOf makes types anew, which are kept for ever"},
+	{"os/signal.handlers", "signal.Stop is not called for a channel that was given to signal.Notify", "os/signal.Notify"},
+	{"runtime/cgo.handles", "Delete is not called for a cgo.Handle", "runtime/cgo.NewHandle"},
+	{"runtime/pprof.profiles", "Remove is not called for what was added to a pprof.Profile", "runtime/pprof."},
+	{"net/http.defaultServeMux", newHandlers, "net/http.Handle"},
+	{"net/http.DefaultServeMux", newHandlers, "net/http.Handle"},
+	{"syscall.env", "os.Setenv is called with a new name each time, and os.Unsetenv is not", "os.Setenv"},
+	{Mappers[0], "Munmap is not called for what syscall.Mmap returned", "syscall.(*mmapper).Mmap"},
+	{Mappers[1], "Munmap is not called for what unix.Mmap returned", "golang.org/x/sys/unix.(*mmapper).Mmap"},
+	{"expvar.vars", "expvar.Publish is called again and again: nothing takes variables out", "expvar."},
+	{"database/sql.drivers", "sql.Register is called again and again: nothing takes drivers out", "database/sql.Register"},
+	{"encoding/gob.", "package gob is given a new type each time, and keeps what it knows of types for ever", "encoding/gob."},
+	{"reflect.", "reflect.StructOf, FuncOf, MapOf, SliceOf, ChanOf or ArrayOf makes types anew, which are kept for ever", "reflect."},
 }
 
 // KeptBeyond is the usual cause for what elements outside of the length of slices hold.
 const KeptBeyond = "elements beyond the length are kept alive: clear them before s = s[:n] (clear, slices.Delete)"
 
-const newGobTypes = "package gob is given a new type each time, and keeps what it knows of types for ever"
-
-const newVariables = "os.Setenv is called with a new name each time, and os.Unsetenv is not"
+const newHandlers = "http.Handle is called again and again: nothing takes handlers out of a ServeMux"
 
 // HeapCause returns the usual cause for growth at the last branch of a line, which begins at a
 // root; "" if none is known.
@@ -83,9 +77,9 @@ func holderCause(line []*tree.Branch, isProgram func(pkg string) bool) string {
 	root := line[0]
 	switch root.Root.Kind {
 	case refscan.RootGlobal:
-		for _, r := range registries {
-			if root.Name == r.root {
-				return r.cause
+		for i := range registries {
+			if strings.HasPrefix(root.Name, registries[i].root) {
+				return registries[i].cause
 			}
 		}
 	case refscan.RootTimer:
@@ -103,6 +97,17 @@ func holderCause(line []*tree.Branch, isProgram func(pkg string) bool) string {
 		}
 	}
 	return ContextChild(line)
+}
+
+// Registry returns the name of a root that is a registry, and how the names of the functions begin
+// that add to it; nil if it is none.
+func Registry(root *tree.Branch) (name string, by []string) {
+	for i := range registries {
+		if strings.HasPrefix(root.Name, registries[i].root) {
+			return root.Name, []string{registries[i].by}
+		}
+	}
+	return "", nil
 }
 
 // isSetAgain reports whether the objects of a finalizer are at its root alone: no reference leads

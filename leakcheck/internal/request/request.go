@@ -61,6 +61,9 @@ func (r *Request) Check() {
 }
 
 // Bounded reports whether the request has bounds. Without them it compares with a golden file.
+// It is not inlined, which would take kilobytes of each test binary.
+//
+//go:noinline
 func (r *Request) Bounded() bool {
 	return len(r.Bounds)+len(r.Resources) > 0 || slices.ContainsFunc(r.Goroutines, func(o GoroutineOption) bool { return !o.Recorded() })
 }

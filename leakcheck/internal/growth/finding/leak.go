@@ -43,6 +43,15 @@ func (l *Leak) sum() {
 	}
 }
 
+// Registry returns the name of the registry of the standard library in which a leak lies, and how
+// the names of the functions begin that add to it; nil if it lies in none.
+func (l *Leak) Registry() (root string, by []string) {
+	if len(l.Heads) == 0 {
+		return "", nil
+	}
+	return message.Registry(l.Heads[0].Line()[0])
+}
+
 // PerCall is how much the leak's own figure grows with each call.
 func (l *Leak) PerCall() float64 {
 	if l.Goroutines != nil {

@@ -121,7 +121,7 @@ func holderAt(b *tree.Branch) *verdict.Holder {
 
 // holderOf describes the holder of a leak, so that readers can sort leaks by their owners.
 func (w *Wording) holderOf(l *finding.Leak) *verdict.Holder {
-	h := &verdict.Holder{}
+	h, made := &verdict.Holder{}, ""
 	if len(l.Heads) > 0 {
 		h = holderAt(l.Heads[0])
 		if also, held, all := message.SecondHolder(trace(l), w.Last().Eval.Observation); also != nil && l.Goroutines == nil && 4*held >= 3*all {
@@ -132,11 +132,14 @@ func (w *Wording) holderOf(l *finding.Leak) *verdict.Holder {
 	}
 	if l.IsResource() {
 		h.Kind, h.Root = "resource", l.Resources[0].Name
-		// Makers are known by kind. Among them, a test's own does not excuse the others.
-		for _, by := range w.Makers[l.Resources[0].Kind] {
-			if h.CreatedAt == "" || strings.Contains(h.CreatedAt, "_test.go:") {
-				h.CreatedBy, h.CreatedAt = symbol.Unescape(by.Function), by.At
-			}
+		made = l.Resources[0].Kind.String()
+	} else if len(l.Heads) > 0 {
+		made = l.Heads[0].Line()[0].Name
+	}
+	// Makers are known by kind or registry. Among them, a test's own does not excuse the others.
+	for _, by := range w.Makers[made] {
+		if h.CreatedAt == "" || strings.Contains(h.CreatedAt, "_test.go:") {
+			h.CreatedBy, h.CreatedAt = symbol.Unescape(by.Function), by.At
 		}
 	}
 	if l.Goroutines == nil {

@@ -77,7 +77,7 @@ const maxMakers = 3
 
 // madeBy names the program's calls that made resources of a kind, as far as they are known.
 func (w *Wording) madeBy(k ledger.Kind) []string {
-	all := w.Makers[k]
+	all := w.Makers[k.String()]
 	if len(all) == 0 {
 		return nil
 	}

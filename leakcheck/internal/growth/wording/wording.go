@@ -6,7 +6,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
-	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
@@ -18,8 +17,9 @@ type Wording struct {
 
 	Times *observe.TimesQuery // in what grew, at the snapshot that was taken for the message
 
-	// the program's calls that made resources of each kind in that batch, the most frequent first
-	Makers map[ledger.Kind][]pile.Call
+	// the program's calls that made resources of each kind in that batch, or entries of a registry,
+	// by the name of the kind or the root, the most frequent first
+	Makers map[string][]pile.Call
 
 	RecordsNative bool         // calls that allocate native memory can be recorded
 	Native        *NativeCalls // nil: no calls were to be recorded

@@ -287,9 +287,13 @@ func (m *Modules) class(b verdict.Bound) (Class, string) {
 		return Unnamed, ""
 	}
 	// A goroutine that runs a function of the standard library belongs to the package that started
-	// it; a resource to the one that made it.
+	// it; a resource to the one that made it, though a global list of mappings may hold it.
 	packages := []string{h.Package, symbol.Package(h.CreatedBy)}
-	if h.Kind != "goroutine" && h.Kind != "resource" {
+	switch h.Kind {
+	case "goroutine", "resource":
+	case "global":
+		packages = append([]string{symbol.Package(h.CreatedBy), h.Package}, h.Packages...)
+	default:
 		packages = append([]string{h.Package}, h.Packages...)
 	}
 	i := slices.IndexFunc(packages, m.isOthers)

@@ -86,6 +86,12 @@ func TestClass(t *testing.T) {
 		"variable of the standard library with a type of the module": {
 			verdict.Bound{Holder: &verdict.Holder{Kind: "global", Package: "expvar", Packages: []string{"sync", "example.com/app"}}}, Leak, "",
 		},
+		"mapping that the module made": {
+			verdict.Bound{Holder: &verdict.Holder{Kind: "global", Package: "syscall", Packages: []string{"syscall"}, CreatedBy: "example.com/app.Map"}}, Leak, "",
+		},
+		"mapping that the module made with a dependency": {
+			verdict.Bound{Holder: &verdict.Holder{Kind: "global", Package: "github.com/dep/x", CreatedBy: "example.com/app.Map"}}, Leak, "",
+		},
 		"descriptor that nobody is known to have made": {verdict.Bound{Holder: &verdict.Holder{Kind: "resource"}}, Unnamed, ""},
 		"descriptor of the standard library": {
 			verdict.Bound{Holder: &verdict.Holder{Kind: "resource", CreatedBy: "net/http.(*Transport).dial"}}, Library, "",

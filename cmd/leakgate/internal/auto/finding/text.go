@@ -141,13 +141,14 @@ func text(g Growth) string {
 		}
 		return line
 	}
-	if h := g.Bound.Holder; h.Kind == "resource" {
-		if h.CreatedBy != "" {
-			return g.Bound.Growth + ", made by " + h.CreatedBy
-		}
-		return g.Bound.Growth
+	h, line := g.Bound.Holder, g.Bound.Growth
+	if h.Kind != "resource" {
+		line += " via " + g.Bound.Path
 	}
-	return g.Bound.Growth + " via " + g.Bound.Path
+	if h.CreatedBy != "" && (h.Kind == "resource" || h.Kind == "global") {
+		line += ", made by " + h.CreatedBy
+	}
+	return line
 }
 
 // message explains a failed assertion: the growth in leakcheck's words, the functions that feed it,
