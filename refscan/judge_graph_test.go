@@ -162,7 +162,7 @@ func TestJudgeOnRandomGraphs(t *testing.T) {
 			t.Run(fmt.Sprintf("containers=%v/%d", containers, n), func(t *testing.T) {
 				all := buildRandom(rand.New(rand.NewPCG(seed, uint64(i))), n, containers)
 				judged(t, func(tr trial) {
-					tr.sameReach(t)
+					tr.sameReach(t, len(all))
 					tr.sameTypes(t, all)
 					if !containers { // the parts of a map or channel have distance 0 from it
 						tr.nearestRoots(t)
