@@ -174,6 +174,9 @@ func (x *Experiment) stopped() *assertion.Outcome {
 func (x *Experiment) settle() (o *assertion.Outcome, shared bool) {
 	x.Sleep(assertion.RetryWaits[1])
 	waited, old := x.awaitShared(), x.past.Last()
+	if x.op.late {
+		return x.outOfTime(), false
+	}
 	grown := x.finder.Growth()
 	x.words.Times = wording.TimesOf(grown, x.began)
 	x.past.Snapshots = x.past.Snapshots[:len(x.past.Snapshots)-1]

@@ -100,7 +100,8 @@ func (x *Experiment) awaitTimers(calls int) {
 
 // awaitShared waits until each timer has fired that may work for many calls: any that is about to
 // fire, and of those that take up to maxSharedWait the ones that repeat or were set before the
-// first call. It reports whether there was one, and time for it.
+// first call. It reports whether there was one, and time for it. If there was no time and batches
+// are to end after such a timer, the experiment cannot go on.
 func (x *Experiment) awaitShared() bool {
 	var last time.Duration
 	x.eachTimer(func(t proof.Timer) {
@@ -108,7 +109,11 @@ func (x *Experiment) awaitShared() bool {
 			last = max(last, t.In)
 		}
 	})
-	if last == 0 || !x.Time.Allows(last+x.op.after) {
+	if last == 0 {
+		return false
+	}
+	if !x.Time.Allows(last + x.op.after) {
+		x.op.late = x.timers.shared
 		return false
 	}
 	x.awaitTimer(last)
