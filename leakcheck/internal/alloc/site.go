@@ -31,6 +31,7 @@ type kind struct {
 	array   bool   // the objects are arrays, so name begins with "[]"
 	pointer bool   // objects have pointers
 	isMap   bool
+	untold  bool // the runtime is not given the type: a string's bytes are no object of type string
 }
 
 // sites calls op the given number of times, and returns the stacks of all goroutines that allocated
@@ -83,7 +84,7 @@ func kindFromCode(code *alloccode.Program, stack []uintptr, size int64, classes 
 	if !ok {
 		return nil
 	}
-	k := &kind{name: strings.Trim(a.Name, "()"), array: a.Array}
+	k := &kind{name: strings.Trim(a.Name, "()"), array: a.Array, untold: a.Untold}
 	if a.Boxed != "" {
 		k.line = interfaceLine(a.Boxed)
 	}
@@ -109,6 +110,8 @@ func (s *site) sharesBlocks() bool { return s.of != nil && !s.of.pointer && s.si
 // in reports whether a row may count objects of this kind.
 func (k *kind) in(r *row) bool {
 	switch {
+	case k.untold:
+		return r.name == untyped
 	case k.name == r.name, !k.array && "*"+k.name == r.name && isReference(k.name), // a variable
 		k.array && strings.TrimPrefix(k.name, "[]") == r.name: // an array of one element is an element
 		return true

@@ -23,6 +23,7 @@ var (
 	keptText  string
 	keptRunes []rune
 	keptPairs any
+	keptNodes []node
 	keptChan  chan *node
 )
 
@@ -44,7 +45,8 @@ var tellable = []struct {
 	{"node", "node", func() { keptNode = new(node) }},
 	{"entry", "entry", func() { keptEntry = inlinedInto() }},
 	{"[]entry", "[]entry", func() { keptEntries = make([]entry, 5) }},
-	{"[]entry", "entry", func() { keptEntries = append([]entry(nil), entry{}) }},
+	{"[]entry", untyped, func() { keptEntries = append([]entry(nil), entry{}) }},
+	{"[]node", "node", func() { keptNodes = append([]node(nil), node{}) }},
 	{"[]uint8", untyped, func() { keptBytes = append([]byte(nil), keptText...) }},
 	{"[]int32", untyped, func() { keptRunes = []rune(keptText) }},
 	{"string", untyped, func() { keptText = keptText[:30] + keptText[:20] }},
@@ -89,6 +91,15 @@ func TestSitesAreTold(t *testing.T) {
 }
 
 const typePath = "github.com/leakgate/leakgate/leakcheck/internal/alloc."
+
+// The bytes of a string are no object of type string: a bound on *string is not broken by them.
+func TestTextIsNoStringHeader(t *testing.T) {
+	bytes, header := &kind{name: "string", untold: true}, &kind{name: "string", pointer: true}
+	assert.False(t, bytes.in(&row{name: "string", typed: true}))
+	assert.True(t, bytes.in(&row{name: untyped}))
+	assert.True(t, header.in(&row{name: "string", typed: true}))
+	assert.False(t, header.in(&row{name: untyped}))
+}
 
 // The code does not tell the types that reflection allocates.
 func TestSitesOfReflection(t *testing.T) {
