@@ -240,6 +240,7 @@ var layers = []struct {
 	{"internal/tests/page", nil},
 	{"internal/tests/pprof", nil},
 	{"internal/tests/release", nil},
+	{"internal/tests/seeds", nil},
 }
 
 func TestLayers(t *testing.T) {
