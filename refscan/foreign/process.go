@@ -49,17 +49,27 @@ type Process struct {
 }
 
 // Frames names the functions of a stack of return addresses of the process, the innermost first,
-// without those of the allocator. The snapshot must not be closed.
+// without those of the allocator. The runtime's stacks have an address for each inlined function,
+// too, of which the innermost tells all. The snapshot must not be closed.
 func (p *Process) Frames(stack []uint64) (frames []refscan.SourceFrame) {
 	var failed error // the stack is shown as far as it can be read
 	defer snapshot.Guard(&failed)()
 	m := (*snapshot.Snapshot)(p.Snapshot).Model()
-	for _, pc := range stack {
-		f := m.FuncAt(pc - 1)
+	for i := 0; i < len(stack); {
+		pc := stack[i] - 1
+		i++
+		f := m.FuncAt(pc)
 		if f == nil {
 			continue
 		}
-		for _, c := range m.Calls(f, pc-1) {
+		calls := m.Calls(f, pc)
+		for inlined := len(calls) - 1; inlined > 0 && i < len(stack); inlined-- {
+			if outer := m.FuncAt(stack[i] - 1); outer == nil || outer.Entry != f.Entry {
+				break
+			}
+			i++
+		}
+		for _, c := range calls {
 			if c.Name != "runtime.goexit" && (len(frames) > 0 || !symbol.IsRuntime(symbol.Package(c.Name))) {
 				frames = append(frames, refscan.SourceFrame{Func: c.Name, File: c.File, Line: c.Line})
 			}

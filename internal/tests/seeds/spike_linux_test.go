@@ -51,6 +51,7 @@ func TestSpike(t *testing.T) {
 	}
 	require.Contains(t, text.String(), " has ended: ")
 	require.Equal(t, spikes, strings.Count(text.String(), largest), "%s", &text)
+	require.NotRegexp(t, `main\.spikeRequest \(.*\n +main\.spikeRequest \(`, text.String(), "a function that inlines is there once")
 	pairs, named := pairsOf(t, filepath.Join(ours, "*"), "heap.base.pb.gz", "heap.pb.gz")
 	require.Equal(t, spikes, pairs, "%s", &text)
 	require.Equal(t, spikes, named, "%s", &text)
