@@ -20,7 +20,7 @@ func commands() []command {
 	var all []command
 	all = []command{
 		{"run", "run tests with leakcheck assertions, as a gate", runtests.Run},
-		{"alloc", "say what tests and benchmarks allocate, by type and by line", alloc.Run},
+		{"alloc", "say what tests, benchmarks or a process allocate, by type and by line", alloc.Run},
 		{"diff", "compare two runs, or two profiles", results.Diff},
 		{"doctor", "try whether leakgate works on this machine", doctor.Run},
 		{"golden", "list, check, prune, format or tighten golden files", goldenfile.Run},

@@ -20,7 +20,7 @@
 // The commands:
 //
 //	run        run tests with leakcheck assertions, as a gate
-//	alloc      say what tests and benchmarks allocate, by type and by line
+//	alloc      say what tests, benchmarks or a process allocate, by type and by line
 //	diff       compare two runs, or two profiles
 //	doctor     try whether leakgate works on this machine
 //	golden     list, check, prune, format or tighten golden files
@@ -302,6 +302,7 @@
 // The command is
 //
 //	leakgate alloc [flags] [packages] [-- go test flags]
+//	leakgate alloc -pid number [flags]
 //
 // It says what the tests and benchmarks of packages allocate: a table by Go type, with exact
 // numbers of objects from the execution tracer, and one by line, from the memory profiler, which
@@ -312,6 +313,7 @@
 //	leakgate alloc -run TestLogin -top 5 ./session
 //	leakgate alloc -run '^$' -bench . -o allocs.pb.gz
 //	leakgate alloc -base HEAD -count 4 -run TestLogin
+//	leakgate alloc -pid 1234 -for 1m
 //
 // A line is the innermost one of the module under test on a stack; below it are functions of other
 // modules that allocated for it. Tests run 5 to 40 times slower than with go test.
@@ -320,6 +322,12 @@
 // turn, and the exit code is 1 if a type, or all together, are allocated more. What is the same in
 // all runs of a revision counts exactly; what varies has to differ by benchstat's test. Findings go
 // the ways that those of "leakgate run" go.
+//
+// With -pid it says what a process allocates meanwhile, that need not know of leakgate: what its
+// memory profiler records is read twice. The process is neither stopped nor changed; the rights are
+// those of "leakgate scan -pid". Figures are estimates, with their error, unless the process runs
+// with GODEBUG=memprofilerate=1. Types are read from the code at the calls. Objects below 16 bytes
+// without pointers count once a block of 16 bytes, which they share.
 //
 // The flags may stand before the packages and after them:
 //
@@ -336,6 +344,10 @@
 //		How long each benchmark runs (default 100x), so that two runs do the same.
 //	-count n
 //		With -base: run the tests so often at each revision (default 6); it takes 4.
+//	-exe file
+//		With -pid: the unstripped file of the same build.
+//	-for d
+//		With -pid: how long to count (default 30s), or until an interrupt.
 //	-github mode
 //		With -base: as for "leakgate run" (default auto).
 //	-json
@@ -346,6 +358,8 @@
 //	-o file
 //		Also write what was allocated at each stack to file; for "go tool pprof", with the label
 //		"type".
+//	-pid number
+//		Count what this process allocates: linux/amd64 and linux/arm64.
 //	-run regexp
 //		Run only tests that match.
 //	-sarif file

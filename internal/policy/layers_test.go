@@ -181,13 +181,13 @@ var layers = []struct {
 	// what sub-commands have in common, and sub-commands that need nothing of a run
 	{"cmd/leakgate/internal/cli", []string{"internal/textfmt", "internal/wholefile"}},
 	{"cmd/leakgate/internal/allocrun", []string{
-		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "internal/alloccode", "internal/alloctrace",
-		"internal/symbol", "internal/textfmt",
+		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/native/dump", "cmd/leakgate/internal/native/symbolize",
+		"internal/alloccode", "internal/alloctrace", "internal/symbol", "internal/textfmt", "refscan/foreign",
 	}},
 	{"cmd/leakgate/internal/command/alloc", []string{
 		"cmd/leakgate/internal/allocrun", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare",
 		"cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome",
-		"cmd/leakgate/internal/present", "cmd/leakgate/internal/revision", "internal/symbol", "internal/textfmt", "internal/verdict",
+		"cmd/leakgate/internal/present", "cmd/leakgate/internal/revision", "internal/symbol", "internal/textfmt", "internal/verdict", "refscan/foreign",
 	}},
 	{"cmd/leakgate/internal/command/results", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare",

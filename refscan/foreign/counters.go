@@ -86,6 +86,40 @@ func (c *Counters) RecordedAround(of Cycle, earlier []Recorded) []Recorded {
 	return c.records.Around(c, c.at, of.Number, earlier)
 }
 
+// A Moment is what the memory profiler of a process has recorded until then, and a Sampled what one
+// stack has allocated of that.
+type (
+	Moment  = gcwatch.Moment
+	Sampled = gcwatch.Sampled
+)
+
+// Moment reads how much the memory profiler has recorded since the process began. As Recorded, it
+// takes no time of the process.
+func (c *Counters) Moment() (*Moment, error) {
+	if c.records == nil {
+		return nil, notRecorded(errors.New("its records cannot be found"))
+	}
+	now, err := c.records.Moment(c)
+	return now, notRecorded(err)
+}
+
+// Since returns what the memory profiler has recorded since a moment.
+func (c *Counters) Since(earlier *Moment) ([]Sampled, error) {
+	all, err := c.records.Since(c, earlier)
+	return all, notRecorded(err)
+}
+
+// notRecorded is the error of records that cannot be read.
+func notRecorded(err error) error {
+	if err == nil || errors.Is(err, ErrEnded) {
+		return err
+	}
+	return &refscan.UnavailableError{
+		Cause:  "what the process allocates is not recorded",
+		Remedy: "link runtime/pprof, as net/http/pprof does, and leave runtime.MemProfileRate as it is", Err: err,
+	}
+}
+
 // cycles is the number of collections that have ended, modulo 2^31, as goruntime.Model.Cycles
 // counts them.
 func (c *Counters) cycles() (uint32, error) { return c.at.Swept(c) }

@@ -112,7 +112,7 @@ func constructTable(version string, entries []entry) string {
 		if e.procs > 1 {
 			mark = moreProcessors
 		}
-		fmt.Fprintf(&b, "| %s%s | %d | %.2f | %.2f | %d | %d |\n", e.name(), mark, t.LiveBytes/1024, e.attributed(), e.typed(), t.MissedBytes, t.ExtraBytes)
+		fmt.Fprintf(&b, "|%s%s|%d|%.2f|%.2f|%d|%d|\n", e.name(), mark, t.LiveBytes/1024, e.attributed(), e.typed(), t.MissedBytes, t.ExtraBytes)
 	}
 	return b.String()
 }

@@ -22,7 +22,7 @@ func labelTypes(p *profile.Profile, program *program, classes []int64) (untypedS
 			for i, l := range s.Location {
 				stack[i] = l.Address
 			}
-			if a, ok := program.At(stack, s.Value[1]/s.Value[0], classes); ok {
+			if a, ok := program.At(stack, sizeOf(s), classes); ok {
 				name = a.Name
 				switch {
 				case a.Boxed != "":
@@ -38,6 +38,14 @@ func labelTypes(p *profile.Profile, program *program, classes []int64) (untypedS
 		s.Label["type"] = []string{name}
 	}
 	return untypedSums
+}
+
+// sizeOf is the size of one object of a sample: estimates of objects and bytes do not tell it.
+func sizeOf(s *profile.Sample) int64 {
+	if size := s.NumLabel["bytes"]; len(size) > 0 {
+		return size[0]
+	}
+	return s.Value[1] / s.Value[0]
 }
 
 func add(to map[string]*sums, row, name string, s *profile.Sample) {

@@ -33,7 +33,7 @@ type Config struct {
 	Timeout time.Duration
 }
 
-// A Result is what the tests and benchmarks of a package allocated.
+// A Result is what the tests and benchmarks of a package allocated, or a process.
 type Result struct {
 	Package string `json:"package"`
 	Failed  bool   `json:"failed,omitempty"` // tests failed: what they allocated until then counts
@@ -45,6 +45,7 @@ type Result struct {
 	Sites          []*Site    `json:"sites"`
 	SiteObjects    int64      `json:"site_objects"`
 	SiteBytes      int64      `json:"site_bytes"`
+	Sampling       *Sampling  `json:"sampling,omitempty"` // of a process
 
 	Profile *profile.Profile `json:"-"` // by stack: objects and bytes allocated
 	Output  string           `json:"-"` // of the tests

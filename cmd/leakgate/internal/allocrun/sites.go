@@ -17,6 +17,7 @@ type Site struct {
 	Line    int64  `json:"line,omitempty"`
 	Objects int64  `json:"objects"`
 	Bytes   int64  `json:"bytes"`
+	Error   int64  `json:"error,omitempty"` // of Objects, as in TypeRow
 	// By are functions of other modules that allocated for that line, the most objects first.
 	By []*Callee `json:"by,omitempty"`
 	// Types are the types that the line allocates, as far as the code tells, the most objects

@@ -51,33 +51,48 @@ func (r *Records) Read(m Memory) (all []Recorded, err error) {
 	if rate <= 0 && w.err == nil {
 		return nil, errOff
 	}
-	n := 0
-	for b := w.word(r.at.First, 8); b != 0 && w.err == nil; b = w.word(b+r.bucket.Next, 8) {
-		depth := w.word(b+r.bucket.Depth, 8)
-		if n++; n > maxRecords || depth > maxDepth {
-			return nil, errDamaged
-		}
-		active := b + r.bucket.Size + 8*depth
+	r.each(&w, func(b bucket) {
 		objects := func(at uint64) int64 { return int64(w.word(at+r.at.Allocated, 8) - w.word(at+r.at.Freed, 8)) }
-		in := func(phase uint64) int64 { return objects(active + r.at.Future + phase%phases*r.at.Phase) }
-		before, added := objects(active), in(cycle>>1+1)
+		in := func(phase uint64) int64 { return objects(b.record + r.at.Future + phase%phases*r.at.Phase) }
+		before, added := objects(b.record), in(cycle>>1+1)
 		if cycle&1 == 0 {
 			before += in(cycle >> 1)
 		}
-		if before <= 0 && added <= 0 {
-			continue
+		if before > 0 || added > 0 {
+			stack, size := r.stack(&w, b)
+			all = append(all, Recorded{stack, scaled(before*size, size, rate), scaled((before+added)*size, size, rate)})
 		}
-		stack := make([]uint64, depth)
-		for i := range stack {
-			stack[i] = w.word(b+r.bucket.Size+8*uint64(i), 8)
-		}
-		size := int64(w.word(b+r.bucket.Object, 8))
-		all = append(all, Recorded{stack, scaled(before*size, size, rate), scaled((before+added)*size, size, rate)})
-	}
+	})
 	if w.err == nil && w.word(r.at.Cycle, 4)>>1 != cycle>>1 {
 		w.err = errDamaged
 	}
 	return all, w.err
+}
+
+// A bucket is where the records of a stack and a size lie.
+type bucket struct{ at, depth, record uint64 }
+
+// each calls f for all buckets, those that were made last first. What is damaged is an error of w.
+func (r *Records) each(w *words, f func(b bucket)) {
+	n := 0
+	for at := w.word(r.at.First, 8); at != 0 && w.err == nil; at = w.word(at+r.bucket.Next, 8) {
+		b := bucket{at: at, depth: w.word(at+r.bucket.Depth, 8)}
+		if n++; n > maxRecords || b.depth > maxDepth {
+			w.err = errDamaged
+			return
+		}
+		b.record = at + r.bucket.Size + 8*b.depth
+		f(b)
+	}
+}
+
+// stack reads a bucket's stack, and the size of its objects.
+func (r *Records) stack(w *words, b bucket) (stack []uint64, size int64) {
+	stack = make([]uint64, b.depth)
+	for i := range stack {
+		stack[i] = w.word(b.at+r.bucket.Size+8*uint64(i), 8)
+	}
+	return stack, int64(w.word(b.at+r.bucket.Object, 8))
 }
 
 // maxSweep bounds the wait for garbage of a mark phase to be freed, until which it counts as alive.

@@ -1,7 +1,7 @@
-// Package alloc is the command that says what tests and benchmarks allocate, by Go type and by
-// line. With -base it compares that with another revision, by type and by function, and judges what
-// grew. It measures both revisions with the tests that are the same in both alone, since a test
-// that does more allocates more.
+// Package alloc is the command that says what tests and benchmarks allocate, or a process, by Go
+// type and by line. With -base it compares that with another revision, by type and by function,
+// and judges what grew. It measures both revisions with the tests that are the same in both alone,
+// since a test that does more allocates more.
 package alloc
 
 import (
@@ -44,6 +44,7 @@ type Options struct {
 	tags      string
 	timeout   time.Duration
 	top       cli.Top
+	process   processFlags
 
 	patterns    []string
 	passthrough gotest.Passthrough
@@ -65,6 +66,7 @@ func (o *Options) FlagSet() *flag.FlagSet {
 	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "")
 	o.top.Register(f)
 	o.formats.Register(f)
+	o.process.register(f)
 	return f
 }
 
@@ -81,6 +83,9 @@ func Parse(args []string) (*Options, error) {
 		return nil, err
 	}
 	if o.passthrough, err = gotest.ParsePassthrough(rest); err != nil {
+		return nil, err
+	}
+	if err := o.process.check(f, append(o.patterns, rest...)); err != nil {
 		return nil, err
 	}
 	if len(o.patterns) == 0 {
@@ -145,7 +150,10 @@ func Run(c *cli.Context, args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if o.base != "" {
+	switch {
+	case o.process.pid != "":
+		return o.follow(ctx, c)
+	case o.base != "":
 		return o.gate(ctx, c, args)
 	}
 	beat := startBeat(c)

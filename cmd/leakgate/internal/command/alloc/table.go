@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"strings"
 
@@ -41,9 +42,35 @@ func (o *Options) printPackage(b *strings.Builder, r *allocrun.Result) {
 	o.printSites(b, r)
 }
 
+// A table writes rows. Where figures are estimates, it has a column for the error of objects.
+type table struct {
+	*strings.Builder
+	estimated bool
+}
+
+func (t table) row(objects, margin, bytes, share, text string) {
+	if t.estimated {
+		objects = fmt.Sprintf("%12s %6s", objects, margin)
+	}
+	fmt.Fprintf(t, "%12s %12s  %5s  %s\n", objects, bytes, share, text)
+}
+
+// more writes a line below a row.
+func (t table) more(text string) { t.row("", "", "", "", text) }
+
+// margin is the error of a row's objects: "±3%".
+func margin(of, objects int64) string {
+	if of == 0 || objects == 0 {
+		return ""
+	}
+	return fmt.Sprintf("±%.0f%%", math.Ceil(100*float64(of)/float64(objects)))
+}
+
 // printTypes writes the types with the most objects.
 func (o *Options) printTypes(b *strings.Builder, r *allocrun.Result) {
-	fmt.Fprintf(b, "\n%12s %12s  %5s  %s\n", "objects", "bytes", "share", "type")
+	to := table{b, r.Sampling != nil && r.Sampling.Rate > 1}
+	b.WriteString("\n")
+	to.row("objects", "±", "bytes", "share", "type")
 	about := ""
 	if r.UnsizedObjects > 0 {
 		about = "~"
@@ -63,11 +90,11 @@ func (o *Options) printTypes(b *strings.Builder, r *allocrun.Result) {
 		if twice[t.Name] > 1 && t.Package != "" {
 			name += " of " + t.Package
 		}
-		fmt.Fprintf(b, "%12s %12s  %s  %s\n", textfmt.Count(t.Objects), about+textfmt.ByteCount(t.Bytes), share(t.Objects, r.Objects), name)
-		printOf(b, t.Of)
+		to.row(textfmt.Count(t.Objects), margin(t.Error, t.Objects), about+textfmt.ByteCount(t.Bytes), share(t.Objects, r.Objects), name)
+		printOf(to, t.Of)
 	}
 	if rest > 0 {
-		fmt.Fprintf(b, "%12s %12s  %s  and %d more types (-top 0 shows all)\n", textfmt.Count(rest), about+textfmt.ByteCount(restBytes), share(rest, r.Objects), len(r.Types)-int(o.top))
+		to.row(textfmt.Count(rest), "", about+textfmt.ByteCount(restBytes), share(rest, r.Objects), fmt.Sprintf("and %d more types (-top 0 shows all)", len(r.Types)-int(o.top)))
 	}
 	if about != "" {
 		fmt.Fprintf(b, "~: the size of %s is told by the order of events alone\n", textfmt.CountNoun(r.UnsizedObjects, "object"))
@@ -76,7 +103,9 @@ func (o *Options) printTypes(b *strings.Builder, r *allocrun.Result) {
 
 // printSites writes the lines with the most objects, and the objects that belong to no line.
 func (o *Options) printSites(b *strings.Builder, r *allocrun.Result) {
-	fmt.Fprintf(b, "\n%12s %12s  %5s  %s\n", "objects", "bytes", "share", "allocated at")
+	to := table{b, r.Sampling != nil && r.Sampling.Rate > 1}
+	b.WriteString("\n")
+	to.row("objects", "±", "bytes", "share", "allocated at")
 	total := max(r.Objects, r.SiteObjects)
 	var rest, restBytes int64
 	for i, s := range r.Sites {
@@ -89,15 +118,15 @@ func (o *Options) printSites(b *strings.Builder, r *allocrun.Result) {
 		if s.File != "" {
 			at += fmt.Sprintf(" (%s:%d)", filepath.Base(s.File), s.Line)
 		}
-		fmt.Fprintf(b, "%12s %12s  %s  %s\n", textfmt.Count(s.Objects), textfmt.ByteCount(s.Bytes), share(s.Objects, total), at)
-		printCallees(b, s)
-		printOf(b, s.Types)
+		to.row(textfmt.Count(s.Objects), margin(s.Error, s.Objects), textfmt.ByteCount(s.Bytes), share(s.Objects, total), at)
+		printCallees(to, s)
+		printOf(to, s.Types)
 	}
 	if rest > 0 {
-		fmt.Fprintf(b, "%12s %12s  %s  and %d more lines (-top 0 shows all)\n", textfmt.Count(rest), textfmt.ByteCount(restBytes), share(rest, total), len(r.Sites)-int(o.top))
+		to.row(textfmt.Count(rest), "", textfmt.ByteCount(restBytes), share(rest, total), fmt.Sprintf("and %d more lines (-top 0 shows all)", len(r.Sites)-int(o.top)))
 	}
 	if missing := r.Objects - r.SiteObjects; missing > 0 {
-		fmt.Fprintf(b, "%12s %12s  %s  (at no line: allocated before the profiler began, or after its profile)\n", textfmt.Count(missing), "", share(missing, total))
+		to.row(textfmt.Count(missing), "", "", share(missing, total), "(at no line: allocated before the profiler began, or after its profile)")
 	}
 }
 
@@ -105,13 +134,13 @@ func (o *Options) printSites(b *strings.Builder, r *allocrun.Result) {
 const shownCallees = 3
 
 // printCallees writes which functions of other modules allocated for a line.
-func printCallees(b *strings.Builder, s *allocrun.Site) {
+func printCallees(to table, s *allocrun.Site) {
 	for i, c := range s.By {
 		if i == shownCallees {
-			fmt.Fprintf(b, "%12s %12s  %5s     in %d more functions\n", "", "", "", len(s.By)-i)
+			to.more(fmt.Sprintf("   in %d more functions", len(s.By)-i))
 			return
 		}
-		fmt.Fprintf(b, "%12s %12s  %5s     %s in %s\n", "", "", "", textfmt.Count(c.Objects), shortName(c.Func))
+		to.more(fmt.Sprintf("   %s in %s", textfmt.Count(c.Objects), shortName(c.Func)))
 	}
 }
 
@@ -119,7 +148,7 @@ func printCallees(b *strings.Builder, s *allocrun.Site) {
 const shownTypes = 3
 
 // printOf writes the types of a line's objects, as far as the code tells them.
-func printOf(b *strings.Builder, types []*allocrun.SiteType) {
+func printOf(to table, types []*allocrun.SiteType) {
 	if len(types) == 0 {
 		return
 	}
@@ -131,7 +160,7 @@ func printOf(b *strings.Builder, types []*allocrun.SiteType) {
 		}
 		parts = append(parts, textfmt.Count(t.Objects)+" "+textfmt.Abridge(t.Name, maxTypeShown))
 	}
-	fmt.Fprintf(b, "%12s %12s  %5s     of %s\n", "", "", "", strings.Join(parts, ", "))
+	to.more("   of " + strings.Join(parts, ", "))
 }
 
 // maxTypeShown is how much of a type's name is shown beside others.
