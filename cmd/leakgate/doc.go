@@ -627,11 +627,13 @@
 //	leakgate symbolize [flags] profile
 //
 // It names the functions in a profile of memory that C, C++ or Rust code allocated, which has
-// addresses only: the texts that the allocators gperftools, tcmalloc and jemalloc write, and
-// profiles of pprof's format. It prints where names come from and who holds most. For example:
+// addresses only: the texts that the allocators gperftools, tcmalloc and jemalloc write, profiles
+// of pprof's format, what "pprof -raw" prints of them, and collapsed stacks. It prints where names
+// come from and who holds most. For example:
 //
 //	leakgate symbolize -o named.pb.gz app.0001.heap
 //	leakgate symbolize -html heap.html jeprof.1234.0.f.heap
+//	leakgate symbolize -perf-map /tmp/perf-1234.map -collapsed stacks.txt raw.txt
 //	leakgate symbolize -jit core.1234 -perf-map /tmp/perf-1234.map -o named.pb.gz app.0001.heap
 //
 // Names are those of the symbols in programs, in shared libraries and in their separate debug
@@ -642,6 +644,8 @@
 //
 // The flags may stand before the profile and after it:
 //
+//	-collapsed file
+//		Write the stacks with names to file, one a line, as FlameGraph's scripts do.
 //	-debug folders
 //		Look for separate debug files there, by build ID and .gnu_debuglink (default
 //		/usr/lib/debug).

@@ -42,6 +42,15 @@ func TestCodeMadeAtRunTime(t *testing.T) {
 
 	raw, err := exec.Command("go", "tool", "pprof", "-raw", "-symbolize=local", heap).Output()
 	require.NoError(t, err)
+	// From what pprof prints to what draws flame graphs.
+	printed, stacks := filepath.Join(dir, "raw.txt"), filepath.Join(dir, "stacks.txt")
+	require.NoError(t, os.WriteFile(printed, raw, 0o666))
+	leakgate(t, "symbolize", "-perf-map", perfMap, "-collapsed", stacks, "-html", filepath.Join(dir, "stacks.html"), printed)
+	lines, err := os.ReadFile(stacks)
+	require.NoError(t, err)
+	require.Len(t, regexp.MustCompile(`(?m)^script::f\d+ \d+$`).FindAll(lines, -1), functions)
+	require.Contains(t, string(lines), "script::f9999 10000\n")
+
 	sum := int64(0)
 	for _, s := range readProfile(t, heap).Sample {
 		sum += s.Value[len(s.Value)-1]

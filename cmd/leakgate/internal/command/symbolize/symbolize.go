@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -17,20 +18,22 @@ import (
 
 // Options is the command line of leakgate symbolize.
 type Options struct {
-	debug   string
-	html    string
-	jit     string
-	maps    string
-	output  string // -o
-	perfMap string
-	root    string
-	top     cli.Top
-	source  string
+	collapsed string
+	debug     string
+	html      string
+	jit       string
+	maps      string
+	output    string // -o
+	perfMap   string
+	root      string
+	top       cli.Top
+	source    string
 }
 
 // FlagSet binds the flags to o.
 func (o *Options) FlagSet() *flag.FlagSet {
 	f := cli.NewFlagSet("symbolize")
+	f.StringVar(&o.collapsed, "collapsed", "", "")
 	f.StringVar(&o.debug, "debug", "/usr/lib/debug", "")
 	f.StringVar(&o.html, "html", "", "")
 	f.StringVar(&o.jit, "jit", "", "")
@@ -176,7 +179,7 @@ func (o *Options) generated(s *symbolize.Sources, ofProfile []*dump.Mapping) (no
 	return notes, nil
 }
 
-// write writes -o and -html, each whole or not at all.
+// write writes -o, -collapsed and -html, each whole or not at all.
 func (o *Options) write(f *dump.HeapProfile) error {
 	if o.output != "" {
 		var b bytes.Buffer
@@ -184,6 +187,11 @@ func (o *Options) write(f *dump.HeapProfile) error {
 			return err
 		}
 		if err := cli.WriteData(o.output, b.Bytes()); err != nil {
+			return err
+		}
+	}
+	if o.collapsed != "" {
+		if err := cli.WriteFile(o.collapsed, func(w io.Writer) error { return dump.WriteCollapsed(w, f.Profile) }); err != nil {
 			return err
 		}
 	}

@@ -15,7 +15,8 @@ import (
 const (
 	Gperftools = "gperftools"
 	Jemalloc   = "jemalloc"
-	Pprof      = "pprof"
+	Pprof      = "pprof" // binary, or the text of pprof -raw
+	Collapsed  = "collapsed"
 )
 
 // A HeapProfile is a profile that was read.
@@ -54,7 +55,14 @@ func ParseHeapProfile(data []byte) (*HeapProfile, error) {
 	case strings.HasPrefix(start, "--- symbol"):
 		return nil, errors.New("it has names already (jeprof --raw or pprof --raw wrote it): give the file that the allocator wrote")
 	}
-	p, err := profile.ParseUncompressed(data)
+	var p *profile.Profile
+	if isRaw(start) {
+		p, err = parseRaw(data)
+	} else if p, err = profile.ParseUncompressed(data); err != nil {
+		if stacks, not := parseCollapsed(data); not == nil {
+			return &HeapProfile{Format: Collapsed, Profile: stacks}, nil
+		}
+	}
 	if err == nil {
 		err = p.CheckValid()
 	}

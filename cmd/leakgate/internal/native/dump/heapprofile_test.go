@@ -140,6 +140,8 @@ func TestErrors(t *testing.T) {
 func FuzzParseHeapProfile(f *testing.F) {
 	f.Add([]byte(belowLibrary))
 	f.Add([]byte(jemallocText))
+	f.Add([]byte(named().String()))
+	f.Add([]byte("main;0x1234;leaf 3\n# a comment\nmain 4\n"))
 	f.Add([]byte("heap profile: 1: 2 [ 1: 2] @ heap_v2/524288\n 1: 2 [1: 2] @ 0x1\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, err := ParseHeapProfile(data)
