@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/require"
@@ -52,7 +53,10 @@ func start(t *testing.T, name string, args ...string) *process {
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
+	// A program that waits for what does not come must not keep the test waiting.
+	limit := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
 	t.Cleanup(func() {
+		limit.Stop()
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	_ "net/http/pprof"
 	"os"
+	"runtime/debug"
 	"sync"
 
 	"github.com/leakgate/leakgate/stackprof/stackhttp"
@@ -72,6 +73,7 @@ func fill(b []byte) {
 }
 
 func main() {
+	debug.SetGCPercent(-1) // a collection halves stacks of which little is in use
 	http.HandleFunc("GET /debug/pprof/stackmem", stackhttp.Profile)
 	goroutines := []func(){oneThousand, twoThousand, threeThousand, threeThousand}
 	for range 50 {
