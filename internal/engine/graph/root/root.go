@@ -350,7 +350,7 @@ func (rs *set) specialRoots() {
 				}
 				add(heaptype.LabelOf(t, ty.Layout, e.Ref), e)
 			}
-			typing.WalkObject(&w, h.Typings, s.Obj)
+			typing.WalkObject(&w, h.Typings.Of(s.Obj), s.Span, s.Obj)
 		}
 		mem := s.Span.Bytes(s.Obj)
 		// What the type does not account for comes last; most of it is claimed by then.

@@ -13,7 +13,6 @@ func (w *Walker) mapHeader(t *Type, header []byte) {
 	if dir == 0 {
 		return
 	}
-	w.Emit(Edge{Ref: RefInternal, To: dir, Layout: LayoutInternal, Confidence: FromOwner})
 	slots := uint64(0)
 	if dirLen == 0 {
 		slots = w.groups(l, dir, 1, true)
@@ -32,6 +31,7 @@ func (w *Walker) mapHeader(t *Type, header []byte) {
 //
 //go:norace
 func (w *Walker) tables(l *mapLayout, dir, dirLen uint64) (slots uint64) {
+	w.part(dir)
 	s, obj := w.Types.Model.Object(dir)
 	if s == nil || s.NoScan || dirLen > maxDirectory {
 		return 0
@@ -45,12 +45,10 @@ func (w *Walker) tables(l *mapLayout, dir, dirLen uint64) (slots uint64) {
 		if n == 0 {
 			continue
 		}
-		w.Emit(Edge{Ref: RefInternal, To: table, Layout: LayoutInternal, Confidence: FromOwner})
-		if groups == 0 {
-			continue
+		w.part(table)
+		if groups != 0 {
+			slots += w.groups(l, groups, n, !divided)
 		}
-		w.Emit(Edge{Ref: RefInternal, To: groups, Layout: LayoutInternal, Confidence: FromOwner})
-		slots += w.groups(l, groups, n, !divided)
 	}
 	if divided {
 		w.Aside.directory(l, tables)
@@ -75,10 +73,19 @@ func (w *Walker) table(addr, i uint64) (groups, n uint64) {
 	return Word(b, uint64(o.Groups)), max(Word(b, uint64(o.Mask))+1, 1)
 }
 
-// groups walks the slots in use of n groups, if walk is true. It returns the number of slots.
+// part emits the reference to a part of a map.
+func (w *Walker) part(addr uint64) {
+	w.Emit(Edge{Ref: RefInternal, To: addr, Layout: LayoutInternal, Confidence: FromOwner})
+}
+
+// groups walks n groups, and the slots of them that are in use, if walk is true. It returns the
+// number of slots.
 //
 //go:norace
 func (w *Walker) groups(l *mapLayout, addr, n uint64, walk bool) (slots uint64) {
+	if walk {
+		w.part(addr)
+	}
 	s, obj := w.Types.Model.Object(addr)
 	if s == nil {
 		return 0

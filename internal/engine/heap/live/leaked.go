@@ -23,7 +23,7 @@ type LeakedGoroutine struct {
 // leakSearch marks from goroutines that may run, and wakes others when it reaches what they wait
 // for.
 type leakSearch struct {
-	marker
+	Marker
 	waiting map[uint32][]int // goroutines by the object that could wake them
 	mayRun  []bool           // may run, by index of the goroutine
 	woken   []int            // goroutines whose stacks are not followed yet
@@ -41,7 +41,7 @@ func Leaked(m *goruntime.Model) ([]LeakedGoroutine, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &leakSearch{marker: marker{m: m, marked: objset.New(m.NumObjects), lists: new(offheap.Blocks)}}
+	k := &leakSearch{Marker: Marker{m: m, marked: objset.New(m.NumObjects), lists: new(offheap.Blocks)}}
 	defer k.lists.Release()
 	k.waiting = make(map[uint32][]int)
 	k.mayRun = make([]bool, len(m.Goroutines))

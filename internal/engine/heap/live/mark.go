@@ -23,18 +23,21 @@ type Stack struct {
 	Dictionaries []goruntime.Slot // candidates for the dictionaries of frames of generic code
 }
 
-// marker finds what the collector would find alive (go1.26 runtime/mgcmark.go).
-type marker struct {
-	m      *goruntime.Model
-	marked objset.Set
-	todo   []uint32        // the newest of the objects that are not scanned yet
-	full   [][]uint32      // the older ones, in full lists
-	lists  *offheap.Blocks // supply of these lists
+// A Marker finds what the collector would find alive (go1.26 runtime/mgcmark.go). It belongs to one
+// goroutine.
+type Marker struct {
+	m        *goruntime.Model
+	marked   objset.Set
+	scanned  objset.Set      // see Scan
+	unlisted bool            // objects that are marked are not listed: see Marking.Finish
+	todo     []uint32        // the newest of the objects that are not scanned yet
+	full     [][]uint32      // the older ones, in full lists
+	lists    *offheap.Blocks // supply of these lists
 	// of the object with the smallest number among those that cannot be read
 	err     error
 	failed  uint32 // its number
 	fetched byte   // see goruntime.Model.Fetch
-	shared  bool   // other goroutines mark at the same time
+	shared  bool   // other goroutines mark the same objects at the same time
 	// called for each object when it is marked, unless nil
 	seen func(s *goruntime.Span, obj uint32)
 
@@ -44,7 +47,7 @@ type marker struct {
 	dangling int64
 }
 
-// Live is the result of Mark.
+// Live is what a Marking finds.
 type Live struct {
 	Marked   objset.Set // the objects that are alive
 	Stacks   []Stack    // in the order of the model's goroutines
@@ -55,14 +58,24 @@ type Live struct {
 	Dangling int64
 }
 
-// Mark finds the objects that are alive, from the collector's own roots and by its pointer masks.
-// workers is the number of goroutines that share the work.
-func Mark(m *goruntime.Model, data *dataseg.Segments, workers int) (*Live, error) {
-	l := &Live{Marked: objset.New(m.NumObjects)}
-	k := &marker{m: m, marked: l.Marked, lists: new(offheap.Blocks), audit: m.WasStopped()}
+// A Marking is the search for the objects that are alive, under way.
+type Marking struct {
+	*Live
+	Markers []Marker // that share the work; the first one has marked from the roots
 	// words that may be no pointers, or lead to objects that are not complete: no part of the audit
-	var guesses []uint64
-	defer k.lists.Release()
+	guesses []uint64
+}
+
+// Begin marks what the collector's own roots refer to. workers is the number of markers. Finish has
+// to follow.
+func Begin(m *goruntime.Model, data *dataseg.Segments, workers int) (*Marking, error) {
+	l := &Live{Marked: objset.New(m.NumObjects)}
+	g := &Marking{Live: l, Markers: make([]Marker, workers)}
+	scanned, lists := objset.New(m.NumObjects), new(offheap.Blocks)
+	for i := range g.Markers {
+		g.Markers[i] = Marker{m: m, marked: l.Marked, scanned: scanned, lists: lists, shared: workers > 1, audit: m.WasStopped(), unlisted: true}
+	}
+	k := &g.Markers[0]
 	k.segments()
 	for _, gr := range m.Goroutines {
 		st := Stack{Goroutine: gr}
@@ -76,7 +89,7 @@ func Mark(m *goruntime.Model, data *dataseg.Segments, workers int) (*Live, error
 			}
 			st.Slots = append(st.Slots, s)
 			if k.audit && (s.Conservative || !m.Published(s.Value)) {
-				guesses = append(guesses, s.Value)
+				g.guesses = append(g.guesses, s.Value)
 				return
 			}
 			k.pointer(s.Value)
@@ -90,26 +103,51 @@ func Mark(m *goruntime.Model, data *dataseg.Segments, workers int) (*Live, error
 		l.Specials = append(l.Specials, s)
 		k.special(s)
 	})
-	if err != nil {
-		return nil, err
+	return g, err
+}
+
+// Scan marks what an object refers to, once, if the object itself is marked by then.
+//
+//go:norace
+func (k *Marker) Scan(s *goruntime.Span, obj uint32) {
+	if !s.NoScan && k.marked.HasShared(obj) && k.scanned.AddShared(obj) {
+		k.object(s, obj)
 	}
-	k.drainTogether(workers)
-	l.Dangling = k.dangling
-	if k.audit {
-		k.audit = false
-		for _, p := range guesses {
-			k.guess(p)
+}
+
+// Finish marks what the objects refer to that were not scanned, and so on, until all that is alive
+// is marked. The result does not depend on which objects were scanned.
+func (g *Marking) Finish() error {
+	k := &g.Markers[0]
+	defer k.lists.Release()
+	for i := range k.m.Spans {
+		s := &k.m.Spans[i]
+		for first := uint32(0); !s.NoScan && first < s.NElems; first += 64 {
+			obj, n := s.FirstObj+first, min(s.NElems-first, 64)
+			for left := k.marked.Bits(obj, n) &^ k.scanned.Bits(obj, n); left != 0; left &= left - 1 {
+				k.list(obj + uint32(bits.TrailingZeros64(left)))
+			}
 		}
-		k.drainTogether(workers)
+	}
+	g.drain()
+	for i := range g.Markers {
+		g.Dangling += g.Markers[i].dangling
+		g.Markers[i].audit = false
+	}
+	for _, p := range g.guesses {
+		k.guess(p)
+	}
+	g.drain()
+	for i := range g.Markers {
+		if w := &g.Markers[i]; w.err != nil {
+			k.fail(w.failed, w.err)
+		}
 	}
 	if k.err == nil {
-		k.err = m.Mem.Err()
+		k.err = k.m.Mem.Err()
 	}
-	if k.err != nil {
-		return nil, k.err
-	}
-	l.finalize()
-	return l, nil
+	g.finalize()
+	return k.err
 }
 
 // finalize adds the objects that nothing reaches but that have a finalizer: the next collection
@@ -124,38 +162,22 @@ func (l *Live) finalize() {
 	}
 }
 
-// drainTogether is drain by several goroutines. What is marked, and the error, does not depend on
-// their number.
-func (k *marker) drainTogether(workers int) {
-	if workers == 1 {
-		k.drain()
-		return
-	}
-	markers := make([]marker, workers)
-	pool := parallel.NewPool(workers)
-	for i := range markers {
-		markers[i] = marker{m: k.m, marked: k.marked, lists: k.lists, shared: true, audit: k.audit}
-	}
-	markers[0].todo, markers[0].full = k.todo, k.full
-	k.todo, k.full = nil, nil
-	parallel.Do(workers, func(i int) {
-		for w := &markers[i]; ; {
+// drain scans the objects that are listed, in all markers. What is marked, and the error, does not
+// depend on their number.
+func (g *Marking) drain() {
+	pool := parallel.NewPool(len(g.Markers))
+	parallel.Do(len(g.Markers), func(i int) {
+		for w := &g.Markers[i]; ; {
+			w.unlisted = false
 			w.drainShared(pool)
 			if w.todo != nil {
-				k.lists.Put(w.todo)
+				w.lists.Put(w.todo)
 			}
 			if w.todo = pool.Take(); w.todo == nil {
 				return
 			}
 		}
 	})
-	for i := range markers {
-		w := &markers[i]
-		k.dangling += w.dangling
-		if w.err != nil {
-			k.fail(w.failed, w.err)
-		}
-	}
 }
 
 func entryName(m *goruntime.Model, gr *goruntime.Goroutine) string {
@@ -166,7 +188,7 @@ func entryName(m *goruntime.Model, gr *goruntime.Goroutine) string {
 }
 
 //go:norace
-func (k *marker) pointer(p uint64) {
+func (k *Marker) pointer(p uint64) {
 	if p == 0 {
 		return
 	}
@@ -189,16 +211,21 @@ func (k *marker) pointer(p uint64) {
 	if k.seen != nil {
 		k.seen(s, obj)
 	}
-	if !s.NoScan {
-		if len(k.todo) == cap(k.todo) {
-			k.grow()
-		}
-		k.todo = append(k.todo, obj)
+	if !s.NoScan && !k.unlisted {
+		k.list(obj)
 	}
 }
 
+// list adds an object to those that are not scanned yet.
+func (k *Marker) list(obj uint32) {
+	if len(k.todo) == cap(k.todo) {
+		k.grow()
+	}
+	k.todo = append(k.todo, obj)
+}
+
 // grow makes room for more objects.
-func (k *marker) grow() {
+func (k *Marker) grow() {
 	if len(k.todo) > 0 {
 		k.full = append(k.full, k.todo)
 	}
@@ -207,7 +234,7 @@ func (k *marker) grow() {
 
 // share gives some of the objects to a worker of a pool that has none: those found first, which
 // lead to most.
-func (k *marker) share(pool *parallel.Pool) {
+func (k *Marker) share(pool *parallel.Pool) {
 	if !pool.Wants() {
 		return
 	}
@@ -231,13 +258,13 @@ func (k *marker) share(pool *parallel.Pool) {
 
 // guess is like pointer, for a word that may be no pointer, or may lead to an object whose
 // allocation was under way.
-func (k *marker) guess(p uint64) {
+func (k *Marker) guess(p uint64) {
 	if k.m.Stopped.Phase != 0 || k.m.Published(p) {
 		k.pointer(p)
 	}
 }
 
-func (k *marker) special(s goruntime.Special) {
+func (k *Marker) special(s goruntime.Special) {
 	switch s.Kind {
 	case goruntime.Finalizer:
 		k.pointer(s.Fn)
@@ -255,14 +282,14 @@ func (k *marker) special(s goruntime.Special) {
 }
 
 // segments marks what package variables refer to.
-func (k *marker) segments() {
+func (k *Marker) segments() {
 	for _, mod := range k.m.Modules {
 		k.segment(mod.Data, mod.EData, mod.DataMask)
 		k.segment(mod.BSS, mod.EBSS, mod.BSSMask)
 	}
 }
 
-func (k *marker) segment(lo, hi uint64, mask []byte) {
+func (k *Marker) segment(lo, hi uint64, mask []byte) {
 	mem := k.m.Mem.Bytes(lo, hi-lo)
 	for i, m := range mask {
 		for ; m != 0; m &= m - 1 {
@@ -274,14 +301,14 @@ func (k *marker) segment(lo, hi uint64, mask []byte) {
 	}
 }
 
-func (k *marker) drain() {
+func (k *Marker) drain() {
 	for len(k.todo) > 0 {
 		k.next()
 	}
 }
 
 // drainShared is drain for one of the workers of a pool. If it panics, the others still end.
-func (k *marker) drainShared(pool *parallel.Pool) {
+func (k *Marker) drainShared(pool *parallel.Pool) {
 	defer pool.Rest()
 	for len(k.todo) > 0 {
 		k.next()
@@ -292,7 +319,7 @@ func (k *marker) drainShared(pool *parallel.Pool) {
 // next scans the objects that were found last.
 //
 //go:norace
-func (k *marker) next() {
+func (k *Marker) next() {
 	n := max(0, len(k.todo)-goruntime.FetchAhead)
 	var objs [goruntime.FetchAhead]uint32
 	last := objs[:copy(objs[:], k.todo[n:])]
@@ -310,7 +337,7 @@ func (k *marker) next() {
 // object marks what an object refers to.
 //
 //go:norace
-func (k *marker) object(s *goruntime.Span, obj uint32) {
+func (k *Marker) object(s *goruntime.Span, obj uint32) {
 	mem := s.Bytes(obj)
 	if s.HasSmallMask() {
 		k.words(mem, s.SmallMask(obj))
@@ -323,14 +350,14 @@ func (k *marker) object(s *goruntime.Span, obj uint32) {
 }
 
 // words marks what the words of a mask refer to.
-func (k *marker) words(mem []byte, mask uint64) {
+func (k *Marker) words(mem []byte, mask uint64) {
 	for ; mask != 0; mask &= mask - 1 {
 		k.pointer(binary.LittleEndian.Uint64(mem[bits.TrailingZeros64(mask)*8:]))
 	}
 }
 
 // fail keeps the error of the object with the smallest number.
-func (k *marker) fail(obj uint32, err error) {
+func (k *Marker) fail(obj uint32, err error) {
 	if k.err == nil || obj < k.failed {
 		k.err, k.failed = err, obj
 	}

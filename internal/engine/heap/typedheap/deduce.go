@@ -54,7 +54,7 @@ func (o *offerer) deduced(obj uint32) {
 //go:norace
 func (o *offerer) deduction(obj uint32) typing.Typing {
 	ty := o.typings.Of(obj)
-	if ty.Full || ty.Layout == heaptype.LayoutInternal || !o.in.live.Marked.Has(obj) {
+	if ty.Full || ty.Layout == heaptype.LayoutInternal || !o.in.out.Live.Marked.Has(obj) {
 		return typing.Typing{} // as nearly all are
 	}
 	s := o.m.SpanOf(obj)

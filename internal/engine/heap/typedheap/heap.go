@@ -54,14 +54,14 @@ func Build(m *goruntime.Model, names *debuginfo.Index, options Options) (*Heap, 
 		options.Workers = parallel.Workers(m.NumObjects)
 	}
 	h := &Heap{Model: m, Types: types, Segments: dataseg.Load(types), Vars: stackvar.New(types)}
-	if h.Live, err = live.Mark(m, h.Segments, options.Workers); err != nil {
-		return nil, fmt.Errorf("marking: %w", err)
-	}
 	if h.Timers, err = timer.Load(types); err != nil {
 		return nil, err
 	}
-	found := inferTypes(types, h.Segments, h.Live, h.Timers, options)
-	h.Typings, h.Anonymous, h.Confused = found.Typings, found.Anonymous, found.Confused
+	found, err := inferTypes(types, h.Segments, h.Timers, options)
+	if err != nil {
+		return nil, fmt.Errorf("marking: %w", err)
+	}
+	h.Live, h.Typings, h.Anonymous, h.Confused = found.Live, found.Typings, found.Anonymous, found.Confused
 	return h, nil
 }
 
@@ -86,12 +86,11 @@ func (h *Heap) References(w *heaptype.Walker, obj uint32) {
 		w.Object(h.Types.At(c.Typing.Type), c.Typing.Layout, c.Mem, c.Addr)
 		return
 	}
-	ty := h.Typings.Of(obj)
-	typing.WalkObject(w, h.Typings, obj)
+	ty, s := h.Typings.Of(obj), h.Model.SpanOf(obj)
+	typing.WalkObject(w, ty, s, obj)
 	if ty.Full && ty.Type != 0 {
 		return
 	}
-	s := h.Model.SpanOf(obj)
 	mem := s.Bytes(obj)
 	_ = h.Model.PointerWords(s, obj, func(word8 uint64) {
 		if to := heaptype.Word(mem, word8*8); to != 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
 	"github.com/leakgate/leakgate/internal/engine/graph/root"
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
+	"github.com/leakgate/leakgate/internal/engine/heap/live"
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 	"github.com/leakgate/leakgate/internal/engine/heap/typing"
 	"github.com/leakgate/leakgate/internal/testkit/heaptest"
@@ -85,6 +86,19 @@ func TestWorkersAgree(t *testing.T) {
 			require.Equal(t, report.Totals, res.Totals)
 			require.Equal(t, outline(report.Roots), outline(res.Roots))
 		}
+	}
+}
+
+// The walk for types marks what masks alone lead to, no more and no less.
+func TestMarksAreThoseOfMasks(t *testing.T) {
+	p := imagetest.Record(t)
+	g := heaptest.Build(t, p, typedheap.Options{Workers: 2, DenseRound: 1})
+	for _, workers := range []int{1, 2} {
+		alone, err := live.Begin(g.Model, g.Segments, workers)
+		require.NoError(t, err)
+		require.NoError(t, alone.Finish())
+		require.Equal(t, alone.Marked, g.Live.Marked)
+		require.Equal(t, alone.Finalize, g.Live.Finalize)
 	}
 }
 

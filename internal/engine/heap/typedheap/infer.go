@@ -23,7 +23,6 @@ type inferrer struct {
 	m        *goruntime.Model
 	types    *heaptype.Table
 	data     *dataseg.Segments
-	live     *live.Live
 	out      *inferred
 	offerers []*offerer
 	round    objset.Set         // objects that this round walks
@@ -35,6 +34,7 @@ type inferrer struct {
 	statics  []int32            // anonymous static data to walk
 	limit    int                // how many bytes may be walked
 
+	marked   bool // all that is alive is marked
 	deducing bool
 }
 
@@ -49,6 +49,7 @@ type offerer struct {
 	vars    *stackvar.Finder
 	found   []uint32 // objects that the next round walks
 	spare   []uint32
+	marks   *live.Marker
 	later   []offer             // typings of objects that this round walks, to be set after it
 	statics []dataseg.Anonymous // anonymous static data found in this round
 	fetched byte                // see goruntime.Model.Fetch
@@ -76,18 +77,25 @@ const (
 
 // inferred is the types of a heap. The caller has to free its typings.
 type inferred struct {
+	Live      *live.Live
 	Typings   typing.Table
 	Anonymous *dataseg.AnonymousSet
 	Confused  bool // the inference gave up, since types led to ever more walks
 }
 
-// inferTypes types the marked objects. It ends because every change of an object's typing is an
-// improvement in a strict order (typing.Better).
+// inferTypes types the objects, and marks those that are alive on the way: a round that walks an
+// object by its type marks what its mask leads to, while the object is in the processor's cache.
+// Types decide which objects are marked sooner, but not which are marked. It ends because every
+// change of an object's typing is an improvement in a strict order (typing.Better).
 //
 //go:norace
-func inferTypes(types *heaptype.Table, data *dataseg.Segments, live *live.Live, timers *timer.List, o Options) *inferred {
+func inferTypes(types *heaptype.Table, data *dataseg.Segments, timers *timer.List, o Options) (*inferred, error) {
 	m := types.Model
-	out := &inferred{Typings: typing.NewTable(m.NumObjects), Anonymous: dataseg.NewAnonymousSet(types)}
+	marking, err := live.Begin(m, data, o.Workers)
+	if err != nil {
+		return nil, err
+	}
+	out := &inferred{Live: marking.Live, Typings: typing.NewTable(m.NumObjects), Anonymous: dataseg.NewAnonymousSet(types)}
 	done := false
 	defer func() {
 		if !done { // a damaged heap
@@ -96,7 +104,7 @@ func inferTypes(types *heaptype.Table, data *dataseg.Segments, live *live.Live, 
 	}()
 	out.Typings.Touch()
 	in := &inferrer{
-		m: m, types: types, data: data, live: live, out: out,
+		m: m, types: types, data: data, out: out,
 		round: objset.New(m.NumObjects), next: objset.New(m.NumObjects), limit: minWalk,
 	}
 	if in.dense = o.DenseRound; in.dense == 0 {
@@ -105,8 +113,8 @@ func inferTypes(types *heaptype.Table, data *dataseg.Segments, live *live.Live, 
 	for i := range m.Spans {
 		in.limit += maxWalks * len(m.Spans[i].Mem)
 	}
-	for range o.Workers {
-		by := &offerer{m: m, types: types, typings: out.Typings, in: in, vars: stackvar.New(types)}
+	for i := range marking.Markers {
+		by := &offerer{m: m, types: types, typings: out.Typings, in: in, vars: stackvar.New(types), marks: &marking.Markers[i]}
 		by.batch = typing.Batch{M: m, Typings: out.Typings, Take: by.offer, Masks: true}
 		by.w = heaptype.Walker{Types: types, Emit: by.batch.Add}
 		if o.Workers > 1 {
@@ -115,17 +123,16 @@ func inferTypes(types *heaptype.Table, data *dataseg.Segments, live *live.Live, 
 		in.offerers = append(in.offerers, by)
 	}
 
-	in.spans((*offerer).allocated)
 	first := in.offerers[0]
 	for i := range data.Statics {
 		if s := &data.Statics[i]; s.HeapType != nil {
 			first.w.Value(s.HeapType, s.Mem, 0)
 		}
 	}
-	in.share(len(live.Stacks), func(o *offerer, i int) {
-		o.vars.Walk(&live.Stacks[i], func(_ *stackvar.Var, _ string, e heaptype.Edge) { o.w.Emit(e) })
+	in.share(len(marking.Stacks), func(o *offerer, i int) {
+		o.vars.Walk(&marking.Stacks[i], func(_ *stackvar.Var, _ string, e heaptype.Edge) { o.w.Emit(e) })
 	})
-	for _, s := range live.Specials {
+	for _, s := range marking.Specials {
 		first.special(s)
 	}
 	for i := range timers.Timers {
@@ -136,10 +143,16 @@ func inferTypes(types *heaptype.Table, data *dataseg.Segments, live *live.Live, 
 		})
 	}
 	in.drain()
+	if err = marking.Finish(); err != nil {
+		return nil, err
+	}
+	in.marked = true
+	in.spans((*offerer).allocated)
+	in.drain()
 	in.deduce()
 	out.Anonymous.Sort()
 	done = true
-	return out
+	return out, nil
 }
 
 // spans calls look with each span; the goroutines share the spans.
@@ -292,11 +305,14 @@ func (o *offerer) walk(list []uint32) {
 				o.fetched += byte(o.typings.Fetch(obj))
 			}
 		}
-		typing.WalkObject(&o.w, o.typings, obj)
+		s := o.m.SpanOf(obj)
+		o.marks.Scan(s, obj)
+		typing.WalkObject(&o.w, o.typings.Of(obj), s, obj)
 	}
 }
 
-// allocated types the objects whose type the allocator recorded.
+// allocated types the objects whose type the allocator recorded, and that no typed reference has
+// reached.
 //
 //go:norace
 func (o *offerer) allocated(s *goruntime.Span) {
@@ -304,20 +320,27 @@ func (o *offerer) allocated(s *goruntime.Span) {
 		return
 	}
 	for k := uint32(0); k < s.NElems; k++ {
-		obj := s.FirstObj + k
-		if !o.in.live.Marked.Has(obj) {
-			continue
+		if obj := s.FirstObj + k; o.in.out.Live.Marked.Has(obj) {
+			o.record(obj, s)
 		}
-		ty, ok := allocated(o.types, s, obj)
-		if !ok {
-			continue
-		}
-		if o.types.At(ty.Type).IsGroup && s.ElemSize >= manySlots {
-			// The walk of its map walks the group, unless there is no such map.
-			o.deductions = addOffer(o.deductions, obj, ty)
-			continue
-		}
+	}
+}
+
+// record types an object by the allocator's record, unless it is typed so.
+//
+//go:norace
+func (o *offerer) record(obj uint32, s *goruntime.Span) {
+	if old, _ := o.typings.Load(obj); old.Confidence >= heaptype.FromAllocator {
+		return
+	}
+	ty, ok := allocated(o.types, s, obj)
+	switch {
+	case !ok:
+	case !o.types.At(ty.Type).IsGroup || s.ElemSize < manySlots:
 		o.set(obj, ty, s)
+	case o.in.marked:
+		// The walk of its map walks the group, unless there is no such map.
+		o.deductions = addOffer(o.deductions, obj, ty)
 	}
 }
 

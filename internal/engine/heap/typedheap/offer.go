@@ -37,6 +37,9 @@ func (o *offerer) offer(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 		o.set(obj, ty, s)
 		return
 	}
+	if !s.NoScan && !s.HasSmallMask() {
+		o.record(obj, s) // first: walks by other typings would be in vain
+	}
 	t := e.Type
 	if old, _ := o.typings.Load(obj); old.Full && old.Type == t.Index && old.Layout == e.Layout && old.Confidence >= e.Confidence && old.Offset == 0 {
 		return // as for most references
@@ -116,6 +119,7 @@ func (o *offerer) set(obj uint32, ty typing.Typing, s *goruntime.Span) {
 		}
 	}
 	if ty.Layout == heaptype.LayoutInternal {
+		o.marks.Scan(s, obj) // no round walks it
 		return
 	}
 	if o.in.deducing && !ty.Full && ty.Layout == heaptype.LayoutValue {

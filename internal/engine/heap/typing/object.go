@@ -1,16 +1,17 @@
 package typing
 
-import "github.com/leakgate/leakgate/internal/engine/heap/heaptype"
+import (
+	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+)
 
 // WalkObject walks a typed object.
 //
 //go:norace
-func WalkObject(w *heaptype.Walker, all Table, obj uint32) {
-	ty := all.Of(obj)
+func WalkObject(w *heaptype.Walker, ty Typing, s *goruntime.Span, obj uint32) {
 	if ty.Type == 0 {
 		return
 	}
-	s := w.Types.Model.SpanOf(obj)
 	mem, addr := heaptype.Payload(s, obj)
 	if mem == nil {
 		if ty.Layout == heaptype.LayoutMap || ty.Layout == heaptype.LayoutChan {

@@ -115,8 +115,7 @@ func pack(ty Typing) (word uint32, ok bool) {
 //go:norace
 func (t Table) unpack(w uint32) Typing {
 	if w&isAside == isAside {
-		i := w >> layoutBits
-		return t.aside.chunks[i/chunkLen].Load()[i%chunkLen]
+		return t.aside.at(w >> layoutBits)
 	}
 	return Typing{
 		Type:       int32(w >> typeShift),
@@ -125,6 +124,10 @@ func (t Table) unpack(w uint32) Typing {
 		Full:       w>>layoutBits&1 != 0,
 	}
 }
+
+//go:norace
+//go:noinline
+func (a *aside) at(i uint32) Typing { return a.chunks[i/chunkLen].Load()[i%chunkLen] }
 
 // add appends a typing that does not fit into a word, and returns its word; false if the list is
 // full. The race detector does not see the write: readers get the word by package rawmem.

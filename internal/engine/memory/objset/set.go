@@ -53,3 +53,8 @@ func (s Set) AddShared(i uint32) bool {
 	w, m := &s[i>>6], uint64(1)<<(i&63)
 	return rawmem.Load64(w)&m == 0 && atomic.OrUint64(w, m)&m == 0
 }
+
+// HasShared is like Has, while other goroutines may call AddShared.
+//
+//go:norace
+func (s Set) HasShared(i uint32) bool { return rawmem.Load64(&s[i>>6])>>(i&63)&1 != 0 }
