@@ -57,7 +57,7 @@ func (t *gathering) ensureWorkers(n int) {
 		w := &gatherer{a: t.a}
 		w.aside.Sizes = t.a.options.Portions
 		w.batch = typing.Batch{M: t.a.heap.Model, Typings: t.a.heap.Typings, Take: w.take}
-		w.w = heaptype.Walker{Types: t.a.heap.Types, Emit: w.batch.Add, Aside: &w.aside}
+		w.w = heaptype.Walker{Types: t.a.heap.Types, Emit: w.batch.Adder(), Aside: &w.aside}
 		t.workers = append(t.workers, w)
 	}
 }

@@ -35,7 +35,7 @@ func (d *Segments) Carve(e heaptype.Edge) *Anonymous {
 	if e.Type.Index == 0 {
 		return nil
 	}
-	return &Anonymous{Typing: typing.Typing{Type: e.Type.Index, Layout: e.Layout, Confidence: e.Confidence}, Mem: s.Mem[off : off+e.Size], Addr: e.To}
+	return &Anonymous{Typing: typing.Typing{Type: e.Type.Index, Layout: e.Layout, Grounds: typing.Grounds{Confidence: e.Confidence}}, Mem: s.Mem[off : off+e.Size], Addr: e.To}
 }
 
 // An AnonymousSet is the anonymous static data of a program, one for each address where some

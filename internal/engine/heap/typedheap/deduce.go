@@ -74,7 +74,7 @@ func (o *offerer) deduction(obj uint32) typing.Typing {
 	if t == nil || t.Size > s.ElemSize || (f != heaptype.LayoutArray && fits(t, heaptype.LayoutValue, s, obj, 0) != fitsAll) {
 		return typing.Typing{}
 	}
-	return typing.Typing{Type: t.Index, Layout: f, Confidence: heaptype.FromInterior, Full: true}
+	return typing.Typing{Type: t.Index, Layout: f, Grounds: typing.Grounds{Confidence: heaptype.FromInterior, Full: true}}
 }
 
 // around returns the type of an object that has a part of a type at an offset: an array of such

@@ -116,7 +116,7 @@ func inferTypes(types *heaptype.Table, data *dataseg.Segments, timers *timer.Lis
 	for i := range marking.Markers {
 		by := &offerer{m: m, types: types, typings: out.Typings, in: in, vars: stackvar.New(types), marks: &marking.Markers[i]}
 		by.batch = typing.Batch{M: m, Typings: out.Typings, Take: by.offer, Masks: true}
-		by.w = heaptype.Walker{Types: types, Emit: by.batch.Add}
+		by.w = heaptype.Walker{Types: types, Emit: by.batch.Adder()}
 		if o.Workers > 1 {
 			by.w.Aside = &heaptype.Aside{Sizes: o.Portions}
 		}
@@ -359,7 +359,7 @@ func allocated(types *heaptype.Table, s *goruntime.Span, obj uint32) (ty typing.
 	if t.Size > 0 && s.ElemSize-start >= 2*t.Size {
 		f = heaptype.LayoutArray
 	}
-	return typing.Typing{Type: t.Index, Layout: f, Confidence: heaptype.FromAllocator, Full: true}, true
+	return typing.Typing{Type: t.Index, Layout: f, Grounds: typing.Grounds{Confidence: heaptype.FromAllocator, Full: true}}, true
 }
 
 // manySlots is from how many bytes on the groups of a map wait for the walk of the map.

@@ -31,7 +31,7 @@ func (o *offerer) offer(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 	if e.To < start {
 		return
 	}
-	ty := typing.Typing{Layout: e.Layout, Confidence: e.Confidence}
+	ty := typing.Typing{Layout: e.Layout, Grounds: typing.Grounds{Confidence: e.Confidence}}
 	if e.Layout == heaptype.LayoutInternal {
 		ty.Full = true
 		o.set(obj, ty, s)

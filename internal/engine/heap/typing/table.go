@@ -118,10 +118,12 @@ func (t Table) unpack(w uint32) Typing {
 		return t.aside.at(w >> layoutBits)
 	}
 	return Typing{
-		Type:       int32(w >> typeShift),
-		Layout:     heaptype.Layout(w & (1<<layoutBits - 1)),
-		Confidence: heaptype.Confidence(w >> (layoutBits + fullBits) & (1<<confidenceBits - 1)),
-		Full:       w>>layoutBits&1 != 0,
+		Type:   int32(w >> typeShift),
+		Layout: heaptype.Layout(w & (1<<layoutBits - 1)),
+		Grounds: Grounds{
+			Confidence: heaptype.Confidence(w >> (layoutBits + fullBits) & (1<<confidenceBits - 1)),
+			Full:       w>>layoutBits&1 != 0,
+		},
 	}
 }
 

@@ -5,11 +5,17 @@ package typing
 
 import "github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 
-// Typing is what is known of one object.
+// Typing is what is known of one object. It has no more than four fields, so that the compiler
+// keeps it in registers.
 type Typing struct {
-	Type       int32  // index in the type table, 0 if unknown
-	Offset     uint32 // where in the object the typed part begins
-	Layout     heaptype.Layout
+	Type   int32  // index in the type table, 0 if unknown
+	Offset uint32 // where in the object the typed part begins
+	Layout heaptype.Layout
+	Grounds
+}
+
+// Grounds are how well founded a typing is.
+type Grounds struct {
 	Confidence heaptype.Confidence
 	Full       bool // the type accounts for every pointer of the object
 }

@@ -10,13 +10,13 @@ import (
 
 func TestTable(t *testing.T) {
 	all := []Typing{
-		{Type: heaptype.MaxIndex, Offset: 1<<32 - 1, Layout: heaptype.LayoutInternal, Confidence: heaptype.FromOwner, Full: true},
-		{Type: heaptype.MaxIndex, Layout: heaptype.LayoutInternal, Confidence: heaptype.FromOwner, Full: true},
+		{Type: heaptype.MaxIndex, Offset: 1<<32 - 1, Layout: heaptype.LayoutInternal, Grounds: Grounds{Confidence: heaptype.FromOwner, Full: true}},
+		{Type: heaptype.MaxIndex, Layout: heaptype.LayoutInternal, Grounds: Grounds{Confidence: heaptype.FromOwner, Full: true}},
 		{Type: 1},
 		{Offset: 1},
 		{Layout: heaptype.LayoutValue},
-		{Confidence: heaptype.FromInterior},
-		{Full: true},
+		{Grounds: Grounds{Confidence: heaptype.FromInterior}},
+		{Grounds: Grounds{Full: true}},
 		{},
 	}
 	for _, objects := range []uint32{3, offHeap} {
