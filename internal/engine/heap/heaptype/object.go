@@ -1,5 +1,7 @@
 package heaptype
 
+import "encoding/binary"
+
 // Object walks an object (or compiler-made data) of known typing; mem starts at the typed part.
 //
 //go:norace
@@ -28,11 +30,22 @@ func (w *Walker) Object(t *Type, f Layout, mem []byte, base uint64) {
 	}
 }
 
-// Elements walks the elements of an array in mem; first is the index of the first of them.
+// Elements walks the elements of an array in mem; first is the index of the first of them. Of equal
+// pointers behind the elements that have names of their own, it may leave out all but the first.
 //
 //go:norace
 func (w *Walker) Elements(t *Type, mem []byte, first uint64) {
+	var seen [16]uint64
+	pointers := t.Size == 8 && len(t.Ops) == 1 && t.Ops[0].Kind == opPointer
 	for k := uint64(0); (k+1)*t.Size <= uint64(len(mem)); k++ {
+		if pointers && first+k >= maxElems {
+			to := binary.LittleEndian.Uint64(mem[8*k:])
+			at := &seen[to*0x9e3779b97f4a7c15>>60]
+			if *at == to {
+				continue
+			}
+			*at = to
+		}
 		w.Value(t, mem[k*t.Size:], uint32(min(first+k, maxElems))*t.Refs)
 	}
 }
