@@ -79,6 +79,7 @@ type Snapshot struct {
 	stopped *root.Program // of a process that another program stopped, else nil
 	release func() error  // Close calls it for such a process
 	order   root.Order    // see Arrange
+	roots   []*root.Entry // in this order, once they are listed
 }
 
 // captures serializes captures: each freezes the whole process.
@@ -276,7 +277,7 @@ func (s *Snapshot) Close() error {
 	if s.graph != nil {
 		s.graph.Close()
 	}
-	s.model, s.graph = nil, nil
+	s.model, s.graph, s.roots = nil, nil, nil
 	if release := s.release; release != nil {
 		s.release = nil
 		return release()

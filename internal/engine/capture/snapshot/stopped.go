@@ -25,12 +25,12 @@ func (s *Snapshot) Program() root.Program {
 	if s.stopped != nil {
 		program = *s.stopped
 	}
-	program.Order = s.order
+	program.Order, program.Listed = s.order, &s.roots
 	return program
 }
 
 // Arrange sets the order in which the roots of later scans claim objects.
-func (s *Snapshot) Arrange(o root.Order) { s.order = o }
+func (s *Snapshot) Arrange(o root.Order) { s.order, s.roots = o, nil }
 
 // Stopped reports whether another program stopped the process.
 func (s *Snapshot) Stopped() bool { return s.stopped != nil }

@@ -17,9 +17,8 @@ import (
 // Options say who receives the claims, and how the work is divided. The zero value will do.
 type Options struct {
 	Charged Charged
-	Watch   *Watcher      // in place of Charged
-	Part    *Part         // nil: all roots and nodes
-	Roots   []*root.Entry // as root.List returns them; nil: they are listed
+	Watch   *Watcher // in place of Charged
+	Part    *Part    // nil: all roots and nodes
 
 	// Only tests set the other fields. The result does not depend on Workers, TaskSize and
 	// Portions.
@@ -63,10 +62,7 @@ func Run(h *typedheap.Heap, program root.Program, options Options) *Result {
 			a.open.Remove(obj)
 		}
 	}
-	roots := options.Roots
-	if roots == nil {
-		roots = root.List(h, program)
-	}
+	roots := root.List(h, program)
 	for a.phase = root.ClassNamed; a.phase <= root.ClassTool; a.phase++ {
 		for _, r := range roots {
 			if r.Class == a.phase && (watch == nil || watch.Skip == nil || !watch.Skip(&r.Root)) && a.opens(&r.Root) {

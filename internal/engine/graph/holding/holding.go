@@ -79,7 +79,7 @@ func (x *Heap) Find(q Query, charged attribute.Charged) (*Held, error) {
 		return nil, err
 	}
 	held.Part.Within = p.held
-	held.Roots = attribute.Run(x.heap, x.program, attribute.Options{Charged: charged, Part: held.Part, Roots: x.roots}).Roots
+	held.Roots = attribute.Run(x.heap, x.program, attribute.Options{Charged: charged, Part: held.Part}).Roots
 	x.beyond(held, p)
 	return held, nil
 }
@@ -115,6 +115,6 @@ func (x *Heap) begin(q Query) start {
 			from.objects = append(from.objects, c.Obj)
 		}
 	}
-	from.tree = attribute.Run(x.heap, x.program, attribute.Options{Part: &attribute.Part{Gate: q, Tops: true}, Roots: x.roots, Watch: &attribute.Watcher{Charge: charge}}).Roots
+	from.tree = attribute.Run(x.heap, x.program, attribute.Options{Part: &attribute.Part{Gate: q, Tops: true}, Watch: &attribute.Watcher{Charge: charge}}).Roots
 	return from
 }

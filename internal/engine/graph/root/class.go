@@ -46,6 +46,8 @@ type Program struct {
 	RunsTests func(*goruntime.Model, *goruntime.Goroutine) bool
 	// which roots claim first; the zero value is the order by distance alone
 	Order Order
+	// Listed keeps what List returns, for further calls with the same heap; nil: it is listed anew
+	Listed *[]*Entry
 }
 
 // An Order says which roots, and which paths, claim objects before others. It depends on names
