@@ -100,13 +100,15 @@ func (s *Slices) begin() error {
 func headersIn(areas []area, first, end uintptr) (headers []header) {
 	for _, a := range areas {
 		for object := a.at; object < a.at+a.size; object += a.object {
-			array, length := uintptr(0), uintptr(0)
-			for at := object; at+8 <= object+a.object; at += 8 {
-				room := rawmem.Word(at)
-				if room-1 < end-first && room >= length+minRoom && array-first < end-first {
-					headers = append(headers, header{at: at - 8, len: int(length)})
+			for at := object; at+minHeader <= object+a.object; at += 8 {
+				room := rawmem.Word(at + 16)
+				if room-1 >= end-first { // nearly always
+					continue
 				}
-				array, length = length, room
+				array, length := rawmem.Word(at), rawmem.Word(at+8)
+				if room >= length+minRoom && array-first < end-first {
+					headers = append(headers, header{at: at + 8, len: int(length)})
+				}
 			}
 		}
 	}
