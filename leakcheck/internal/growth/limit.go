@@ -53,9 +53,12 @@ func (x *Experiment) belowLimits(i, n int) int {
 // limits are those of the system, with what calls have left behind so far.
 type limits struct {
 	test      string
-	before    stock                        // before the first call
-	announced bool                         // what piles up is on standard error
-	looked    struct{ grown, calls int64 } // when limits were last looked at
+	before    stock    // before the first call
+	announced bool     // what piles up is on standard error
+	looked    struct { // when limits were last looked at
+		grown ledger.ByUse
+		calls int64
+	}
 }
 
 // room returns how many more calls stay below the limits, if each leaves as much as the calls
@@ -82,7 +85,7 @@ func (s *limits) each(calls int64, f func(l *ledger.Limit, grown int64)) {
 	if grown := slices.Max(more[:]); grown == 0 {
 		return
 	}
-	s.announce(calls, max(more[ledger.Descriptors], more[ledger.Tasks], more[ledger.Areas]))
+	s.announce(calls, &more)
 	for _, l := range ledger.Limits(now) {
 		if grown := min(more[l.Of], l.Used); grown > 0 {
 			f(&l, grown)
@@ -92,13 +95,20 @@ func (s *limits) each(calls int64, f func(l *ledger.Limit, grown int64)) {
 
 // announce says on standard error what piles up, once, and if each call since the last look has
 // left one or more: op may end the process when it meets a limit, and then nothing else is said.
-func (s *limits) announce(calls, grown int64) {
+func (s *limits) announce(calls int64, grown *ledger.ByUse) {
 	last := s.looked
 	if last.calls == calls {
 		return
 	}
-	s.looked.grown, s.looked.calls = grown, calls
-	if s.announced || last.calls == 0 || grown < minLeft || grown-last.grown < calls-last.calls {
+	s.looked.grown, s.looked.calls = *grown, calls
+	if s.announced || last.calls == 0 {
+		return
+	}
+	pilesUp := false
+	for _, use := range [...]ledger.Use{ledger.Descriptors, ledger.Tasks, ledger.Areas} {
+		pilesUp = pilesUp || grown[use] >= minLeft && grown[use]-last.grown[use] >= calls-last.calls
+	}
+	if !pilesUp {
 		return
 	}
 	if left := s.before.left(); left != "" {

@@ -25,15 +25,18 @@ const (
 	uses
 )
 
+// ByUse has an amount of each use.
+type ByUse [uses]int64
+
 // Uses is how much of each this process has, plus a constant. The virtual memory, in KiB, tells
 // whether there may be more areas.
 type Uses struct {
-	Amounts [uses]int64
+	Amounts ByUse
 	virtual int64
 }
 
 // Since returns how much more there is of each than before, 0 if less.
-func (u *Uses) Since(before *Uses) (more [uses]int64) {
+func (u *Uses) Since(before *Uses) (more ByUse) {
 	for i := range more {
 		more[i] = max(0, u.Amounts[i]-before.Amounts[i])
 	}

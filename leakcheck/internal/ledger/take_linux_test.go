@@ -508,7 +508,7 @@ func TestLimits(t *testing.T) {
 		}
 		defer accepted.Close()
 	}
-	for i := range n { // areas of unlike protection are not joined
+	for i := range 2 * n { // areas of unlike protection are not joined, but perhaps with their neighbours
 		m, err := syscall.Mmap(-1, 0, 4096, syscall.PROT_READ*(i%2), syscall.MAP_ANON|syscall.MAP_PRIVATE)
 		if err != nil {
 			t.Fatal(err)
