@@ -144,10 +144,13 @@ func TestLeakOfLockedMemory(t *testing.T) {
 		}
 		all = append(all, m)
 	}
-	for _, opts := range [][]leakcheck.GrowthOption{nil, {leakcheck.Iterations(10)}, {leakcheck.Warmup(1000)}, {leakcheck.Iterations(1000)}} {
+	for i, opts := range [][]leakcheck.GrowthOption{nil, {leakcheck.Iterations(10)}, {leakcheck.Warmup(1000)}, {leakcheck.Iterations(1000)}} {
+		if i > 0 && !require.IsSlow() {
+			continue
+		}
 		ft := &failingT{recordingT{name: t.Name()}}
 		leakcheck.AssertNoGrowth(ft, lock, opts...)
-		if text := strings.Join(ft.errors, "\n"); !strings.Contains(text, "+4.0 KiB/op") {
+		if text := strings.Join(ft.errors, "\n"); !strings.Contains(text, "via syscall.mapper.active") {
 			t.Errorf("%d options: not found: %s\n%s", len(opts), text, strings.Join(ft.logs, "\n"))
 		}
 		for _, m := range all {

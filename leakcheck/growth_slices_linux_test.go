@@ -209,7 +209,7 @@ var sliceOps = []struct {
 	},
 	{
 		name:  "copied to an array of its length",
-		state: func() sliceState { return sliceState{marks: make([]*int, 5000)} },
+		state: func() sliceState { return sliceState{marks: make([]*int, 1100)} }, // few calls to the next size, on a slow machine, too
 		op:    func() { sliced.marks = append(make([]*int, 0, len(sliced.marks)+1), append(sliced.marks, &aMark)...) },
 		found: "in []*int via github.com/leakgate/leakgate/leakcheck_test.sliced.marks\n",
 	},
