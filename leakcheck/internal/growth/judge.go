@@ -80,7 +80,7 @@ func (x *Experiment) run(batch int) *assertion.Outcome {
 		o, grows := x.conclude()
 		if grows && len(x.past.Snapshots) > series.Intervals+1 {
 			var shared bool
-			if o, shared = x.settle(); shared && o != nil && !x.timers.shared {
+			if o, shared = x.settle(); shared {
 				x.timers.shared = true
 				x.past.BeginAt(len(x.past.Snapshots) - 1)
 				x.finder.Holders = nil // their batch may not count
@@ -169,8 +169,9 @@ func (x *Experiment) stopped() *assertion.Outcome {
 }
 
 // settle waits, so that growth that is about to end can end, replaces the last snapshot by a new
-// one, and returns the outcome; nil if op failed the test. It reports whether timers work for many
-// calls: they have fired, and part of the growth is not where it was.
+// one, and returns the outcome; nil if op failed the test. It reports whether timers turn out to
+// work for many calls: they have fired, and part of the growth is not where it was. Then the
+// outcome is of no use.
 func (x *Experiment) settle() (o *assertion.Outcome, shared bool) {
 	x.Sleep(assertion.RetryWaits[1])
 	waited, old := x.awaitShared(), x.past.Last()
@@ -189,7 +190,7 @@ func (x *Experiment) settle() (o *assertion.Outcome, shared bool) {
 	x.findHolders()
 	x.findCallerOfC()
 	o, _ = x.conclude()
-	if waited && (o.Verdict == verdict.Pass || hasLeft(grown, old, x.past.Last())) {
+	if waited && !x.timers.shared && (o.Verdict == verdict.Pass || hasLeft(grown, old, x.past.Last())) {
 		return o, true
 	}
 	if o = x.confirm(o); o != nil {
