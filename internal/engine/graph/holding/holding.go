@@ -33,7 +33,12 @@ type Heap struct {
 // New prepares queries on a heap. The first that selects something walks over the heap twice, and
 // takes 4 bytes an object until Release.
 func New(h *typedheap.Heap, program root.Program) *Heap {
-	return &Heap{heap: h, program: program, roots: root.List(h, program)}
+	x := &Heap{heap: h, program: program}
+	if program.Listed == nil {
+		x.program.Listed = &x.roots
+	}
+	x.roots = root.List(h, x.program)
+	return x
 }
 
 // Release gives memory back.
