@@ -1,7 +1,6 @@
 package dump
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -19,19 +18,15 @@ import (
 func parseCollapsed(data []byte) (*profile.Profile, error) {
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}}}
 	frames := make(map[string]*profile.Location)
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, maxLine)
-	n := 0
-	for lines.Scan() {
-		n++
-		line := strings.TrimSpace(lines.Text())
+	err := EachLine(data, func(n int, line string) error {
+		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
-			continue
+			return nil
 		}
 		i := strings.LastIndexByte(line, ' ')
 		value, err := strconv.ParseInt(line[i+1:], 10, 64)
 		if i <= 0 || err != nil {
-			return nil, fmt.Errorf("line %d is no stack with a number at its end: %.60q", n, line)
+			return fmt.Errorf("line %d is no stack with a number at its end: %.60q", n, line)
 		}
 		s := &profile.Sample{Value: []int64{value}}
 		for name := range strings.SplitSeq(line[:i], ";") {
@@ -39,9 +34,10 @@ func parseCollapsed(data []byte) (*profile.Profile, error) {
 		}
 		slices.Reverse(s.Location)
 		p.Sample = append(p.Sample, s)
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("line %d: %w", n+1, err)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(p.Sample) == 0 {
 		return nil, errors.New("it has no stack")

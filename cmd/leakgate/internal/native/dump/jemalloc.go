@@ -1,8 +1,6 @@
 package dump
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"math"
 	"regexp"
@@ -19,9 +17,8 @@ type jemallocParser struct {
 	profile   *profile.Profile
 	locations map[uint64]*profile.Location
 	stack     []*profile.Location // the stack that the next counts are about; nil in the header
-	line      int
-	want, got [4]int64 // counts of all threads: in the header, and summed over the stacks
-	accum     bool     // the profile also counts all that was ever allocated (prof_accum)
+	want, got [4]int64            // counts of all threads: in the header, and summed over the stacks
+	accum     bool                // the profile also counts all that was ever allocated (prof_accum)
 }
 
 var (
@@ -37,16 +34,14 @@ func parseJemalloc(samples []byte) (*profile.Profile, []string, error) {
 		PeriodType: &profile.ValueType{Type: "space", Unit: "bytes"},
 		DropFrames: jemallocFrames,
 	}}
-	lines := bufio.NewScanner(bytes.NewReader(samples))
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		j.line++
-		if err := j.read(strings.TrimSpace(lines.Text())); err != nil {
-			return nil, nil, fmt.Errorf("line %d: %w", j.line, err)
+	err := EachLine(samples, func(n int, line string) error {
+		if err := j.read(strings.TrimSpace(line)); err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
 		}
-	}
-	if err := lines.Err(); err != nil {
-		return nil, nil, fmt.Errorf("line %d: %w", j.line+1, err)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	p := j.finish()
 	var notes []string

@@ -1,11 +1,8 @@
 package dump
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"sort"
@@ -40,9 +37,6 @@ const deletedMark = " (deleted)"
 // procLine is a line of /proc/PID/maps. The path goes to the end of the line: it may have spaces.
 var procLine = regexp.MustCompile(`^([0-9a-f]+)-([0-9a-f]+) ([r-][w-][x-][ps]) ([0-9a-f]+) [0-9a-f]+:[0-9a-f]+ [0-9]+(?: +(.*))?$`)
 
-// maxMapsLine bounds a line. Paths are shorter.
-const maxMapsLine = 1 << 20
-
 // ParseMaps reads a map, sorted by address. Lines in other forms than the kernel's are read if
 // google/pprof knows them; lines that are no mapping are ignored, since logs may be mixed in. It is
 // an error if there is no mapping at all.
@@ -51,12 +45,8 @@ const maxMapsLine = 1 << 20
 // memory to the library at the addresses above it. Here each line is a mapping.
 func ParseMaps(text []byte) ([]*Mapping, error) {
 	var maps []*Mapping
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, maxMapsLine)
-	n := 0
-	for lines.Scan() {
-		n++
-		line := strings.TrimRight(lines.Text(), "\r")
+	err := EachLine(text, func(_ int, line string) error {
+		line = strings.TrimRight(line, "\r")
 		m, ok := parseProc(line)
 		if !ok {
 			m, ok = parseOther(line)
@@ -64,9 +54,10 @@ func ParseMaps(text []byte) ([]*Mapping, error) {
 		if ok && m.Start < m.End {
 			maps = append(maps, m)
 		}
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("line %d: %w", n+1, err)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(maps) == 0 {
 		return nil, errors.New("no line of it is a mapping, as /proc/PID/maps has them")

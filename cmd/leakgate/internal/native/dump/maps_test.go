@@ -41,7 +41,7 @@ func TestParseMapsOfOtherForms(t *testing.T) {
 func TestParseMapsErrors(t *testing.T) {
 	_, err := ParseMaps([]byte("nothing\n"))
 	require.ErrorContains(t, err, "/proc/PID/maps")
-	_, err = ParseMaps([]byte("x\n" + strings.Repeat("y", maxMapsLine+1)))
+	_, err = ParseMaps([]byte("x\n" + strings.Repeat("y", maxLine+1)))
 	require.ErrorContains(t, err, "line 2")
 }
 

@@ -1,11 +1,10 @@
 package dump
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,12 +16,7 @@ import (
 var rawHeaders = []string{"PeriodType: ", "Period: ", "Comment: ", "Doc: ", "Samples:"}
 
 func isRaw(start string) bool {
-	for _, header := range rawHeaders {
-		if strings.HasPrefix(start, header) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(rawHeaders, func(header string) bool { return strings.HasPrefix(start, header) })
 }
 
 // Lines of the text. Lines of code have no columns before 2023.
@@ -36,7 +30,6 @@ var (
 const (
 	rawLabel   = "                " // begins the labels of a sample, which are left out
 	rawInlined = "             "    // begins a further function of a location
-	maxLine    = 1 << 20            // in bytes
 )
 
 // A rawReader reads what "pprof -raw" prints.
@@ -56,17 +49,14 @@ func parseRaw(data []byte) (*profile.Profile, error) {
 		p: new(profile.Profile), locations: make(map[uint64]*profile.Location), mappingOf: make(map[*profile.Location]uint64),
 		mappings: make(map[uint64]*profile.Mapping), functions: make(map[profile.Function]*profile.Function),
 	}
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, maxLine)
-	n := 0
-	for lines.Scan() {
-		n++
-		if line := strings.TrimRight(lines.Text(), "\r"); strings.TrimSpace(line) != "" && !r.read(line) {
-			return nil, fmt.Errorf("line %d is none that pprof -raw prints there: %.60q", n, line)
+	err := EachLine(data, func(n int, line string) error {
+		if line = strings.TrimRight(line, "\r"); strings.TrimSpace(line) != "" && !r.read(line) {
+			return fmt.Errorf("line %d is none that pprof -raw prints there: %.60q", n, line)
 		}
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("line %d: %w", n+1, err)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return r.join()
 }

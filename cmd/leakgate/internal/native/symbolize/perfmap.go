@@ -1,15 +1,12 @@
 package symbolize
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
-)
 
-// maxPerfLine bounds a line. Names of functions with their types can be long.
-const maxPerfLine = 1 << 20
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/dump"
+)
 
 // ParsePerfMap reads a map of generated code, which programs leave for Linux's perf in
 // /tmp/perf-PID.map: lines with the begin and the size of a function in hexadecimal, and its name.
@@ -18,26 +15,21 @@ const maxPerfLine = 1 << 20
 // was killed. It is an error if all lines are malformed.
 func ParsePerfMap(text []byte) (names *rangeTable[string], broken int, err error) {
 	var entries []rangeEntry[string]
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, maxPerfLine)
-	first, n := "", 0
-	for lines.Scan() {
-		n++
-		line := strings.TrimSpace(lines.Text())
-		if line == "" {
-			continue
+	first := ""
+	err = dump.EachLine(text, func(n int, line string) error {
+		if line = strings.TrimSpace(line); line == "" {
+			return nil
 		}
 		e, ok := parsePerfLine(line)
-		if !ok {
-			if broken++; first == "" {
-				first = fmt.Sprintf("line %d is not of the form \"begin size name\", with hexadecimal numbers: %.60q", n, line)
-			}
-			continue
+		if ok {
+			entries = append(entries, e)
+		} else if broken++; first == "" {
+			first = fmt.Sprintf("line %d is not of the form \"begin size name\", with hexadecimal numbers: %.60q", n, line)
 		}
-		entries = append(entries, e)
-	}
-	if err := lines.Err(); err != nil {
-		return nil, broken, fmt.Errorf("line %d: %w", n+1, err)
+		return nil
+	})
+	if err != nil {
+		return nil, broken, err
 	}
 	if len(entries) == 0 && broken > 0 {
 		return nil, broken, fmt.Errorf("it is no map of perf's: %s", first)
