@@ -18,7 +18,7 @@ func NewFlagSet(command string) *flag.FlagSet {
 }
 
 // naming are the flags that name a file, a folder, a revision or a process.
-var naming = []string{"base", "core", "exe", "html", "jit", "json", "junit", "maps", "markdown", "o", "perf-map", "pid", "sarif"}
+var naming = []string{"base", "collapsed", "core", "exe", "html", "jit", "json", "junit", "maps", "markdown", "o", "perf-map", "pid", "sarif"}
 
 // ParseMixed parses flags that may stand before and after the other arguments, which it returns. A
 // flag that names something and is empty is an error: it comes of a variable that is not set, and
@@ -41,6 +41,15 @@ func ParseMixed(f *flag.FlagSet, args []string) ([]string, error) {
 		rest = append(rest, args[0])
 		args = args[1:]
 	}
+}
+
+// ParsePID reads the value of -pid.
+func ParsePID(s string) (int, error) {
+	pid, err := strconv.Atoi(s)
+	if err != nil || pid <= 0 {
+		return 0, fmt.Errorf("-pid %s is no process's number", s)
+	}
+	return pid, nil
 }
 
 // Top is the value of the flag -top: how many rows a command prints, math.MaxInt for all of them.

@@ -287,7 +287,7 @@ func (m *Modules) class(b verdict.Bound) (Class, string) {
 		return Unnamed, ""
 	}
 	// A goroutine that runs a function of the standard library belongs to the package that started
-	// it; a resource to the one that made it, though a global list of mappings may hold it.
+	// it; a resource to the one that made it, and what lies in a registry to the one that added it.
 	packages := []string{h.Package, symbol.Package(h.CreatedBy)}
 	switch h.Kind {
 	case "goroutine", "resource":

@@ -151,7 +151,7 @@ func Run(c *cli.Context, args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	switch {
-	case o.process.pid != "":
+	case o.process.pid != 0:
 		return o.follow(ctx, c)
 	case o.base != "":
 		return o.gate(ctx, c, args)

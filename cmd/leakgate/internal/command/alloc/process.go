@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,13 +18,14 @@ import (
 
 // processFlags are the flags of leakgate alloc -pid.
 type processFlags struct {
-	pid     string
+	number  string // -pid
+	pid     int    // 0: tests are run
 	exe     string
 	howLong time.Duration // -for
 }
 
 func (o *processFlags) register(f *flag.FlagSet) {
-	f.StringVar(&o.pid, "pid", "", "")
+	f.StringVar(&o.number, "pid", "", "")
 	f.StringVar(&o.exe, "exe", "", "")
 	f.DurationVar(&o.howLong, "for", 30*time.Second, "")
 }
@@ -40,20 +40,20 @@ var (
 func (o *processFlags) check(given *flag.FlagSet, rest []string) (err error) {
 	given.Visit(func(f *flag.Flag) {
 		switch {
-		case o.pid == "" && slices.Contains(ofProcess, f.Name):
+		case o.number == "" && slices.Contains(ofProcess, f.Name):
 			err = fmt.Errorf("-%s goes with -pid", f.Name)
-		case o.pid != "" && !slices.Contains(withProcess, f.Name):
+		case o.number != "" && !slices.Contains(withProcess, f.Name):
 			err = fmt.Errorf("-%s and -pid do not go together: it is about tests", f.Name)
 		}
 	})
-	if err != nil || o.pid == "" {
+	if err != nil || o.number == "" {
 		return err
 	}
 	if len(rest) > 0 {
 		return fmt.Errorf("-pid goes without %s; the flag -exe names the program's file where the process has it stripped", rest[0])
 	}
-	if n, err := strconv.Atoi(o.pid); err != nil || n <= 0 {
-		return fmt.Errorf("-pid %s is no process's number", o.pid)
+	if o.pid, err = cli.ParsePID(o.number); err != nil {
+		return err
 	}
 	if o.howLong <= 0 {
 		return fmt.Errorf("-for %v: it is more than 0", o.howLong)
@@ -63,7 +63,7 @@ func (o *processFlags) check(given *flag.FlagSet, rest []string) (err error) {
 
 // follow counts what a process allocates, and prints that.
 func (o *Options) follow(ctx context.Context, c *cli.Context) int {
-	pid, _ := strconv.Atoi(o.process.pid)
+	pid := o.process.pid
 	p := &allocrun.Process{PID: pid, Exe: o.process.exe, For: o.process.howLong, Begun: func() {
 		fmt.Fprintf(c.Stderr, "counting what process %d allocates, for %v\n", pid, o.process.howLong)
 	}}
@@ -99,7 +99,7 @@ func (o *Options) follow(ctx context.Context, c *cli.Context) int {
 func (o *Options) printProcess(w io.Writer, r *allocrun.Result) error {
 	var b strings.Builder
 	s := r.Sampling
-	fmt.Fprintf(&b, "process %s of %s: %s, %s, allocated in %s\n", o.process.pid, r.Package,
+	fmt.Fprintf(&b, "process %d of %s: %s, %s, allocated in %s\n", o.process.pid, r.Package,
 		textfmt.CountNoun(r.Objects, "object"), textfmt.ByteCount(s.Bytes), s.Elapsed.Round(time.Millisecond))
 	if s.Rate > 1 {
 		fmt.Fprintf(&b, "estimated from %s, one in %s: in 19 of 20 cases the true number is within ±,\nand what has allocated %s has a row\n",

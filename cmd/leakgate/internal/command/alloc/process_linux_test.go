@@ -52,23 +52,30 @@ func (b *begun) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// count runs the command for a process of the program while it allocates, and returns its output.
-func count(t *testing.T, exe string, env []string, args ...string) (stdout string) {
+// startSubject starts the program, which allocates for each line that it reads, until the test ends.
+// It writes a line when it has begun, and one when it has allocated.
+func startSubject(t *testing.T, exe string, env []string) (subject *exec.Cmd, orders io.Writer, lines *bufio.Scanner) {
 	t.Helper()
-	subject := exec.Command(exe)
+	subject = exec.Command(exe)
 	subject.Env = append(os.Environ(), env...)
 	input, err := subject.StdinPipe()
 	require.NoError(t, err)
 	output, err := subject.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, subject.Start())
-	defer func() {
+	t.Cleanup(func() {
 		_ = input.Close()
 		_ = subject.Wait()
-	}()
-	lines := bufio.NewScanner(output)
+	})
+	lines = bufio.NewScanner(output)
 	require.True(t, lines.Scan())
+	return subject, input, lines
+}
 
+// count runs the command for a process of the program while it allocates, and returns its output.
+func count(t *testing.T, exe string, env []string, args ...string) (stdout string) {
+	t.Helper()
+	subject, input, lines := startSubject(t, exe, env)
 	o, err := Parse(append([]string{"-pid", strconv.Itoa(subject.Process.Pid), "-for", "1h"}, args...))
 	require.NoError(t, err)
 	ctx, enough := context.WithCancel(t.Context())
@@ -183,17 +190,7 @@ func TestProcessAtOtherAddresses(t *testing.T) {
 
 // TestProcessWithoutProfiler says what to change where nothing is recorded.
 func TestProcessWithoutProfiler(t *testing.T) {
-	subject := exec.Command(buildAllocating(t, "-tags=bare"))
-	input, err := subject.StdinPipe()
-	require.NoError(t, err)
-	output, err := subject.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, subject.Start())
-	defer func() {
-		_ = input.Close()
-		_ = subject.Wait()
-	}()
-	require.True(t, bufio.NewScanner(output).Scan())
+	subject, _, _ := startSubject(t, buildAllocating(t, "-tags=bare"), nil)
 	var out, stderr bytes.Buffer
 	code := Run(&cli.Context{Stdout: &out, Stderr: &stderr}, []string{"-pid", strconv.Itoa(subject.Process.Pid)})
 	if strings.Contains(stderr.String(), "may not be looked into") {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/leakgate/leakgate/refscan"
@@ -19,15 +18,6 @@ type process struct {
 	Exe    string // the unstripped file of the same build; "" for the file that the process runs
 	NoFork bool   // the process is not forked, but stopped until it has been read
 	Audit  bool   // Scan waits for the process's next garbage collection and compares
-}
-
-// parsePID reads the value of -pid.
-func parsePID(s string) (int, error) {
-	pid, err := strconv.Atoi(s)
-	if err != nil || pid <= 0 {
-		return 0, fmt.Errorf("-pid %s is no process's number", s)
-	}
-	return pid, nil
 }
 
 // Name returns the name of the process in reports.

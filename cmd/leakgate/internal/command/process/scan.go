@@ -85,7 +85,7 @@ func ParseScan(args []string) (*ScanOptions, error) {
 		o.exe = rest[0]
 		return o, nil
 	}
-	if o.process.PID, err = parsePID(o.number); err != nil || !o.watch.on {
+	if o.process.PID, err = cli.ParsePID(o.number); err != nil || !o.watch.on {
 		return o, err
 	}
 	return o, o.watch.check(o.output)
