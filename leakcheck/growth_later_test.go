@@ -2,8 +2,10 @@ package leakcheck_test
 
 import (
 	"context"
+	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -214,6 +216,25 @@ func each(t *testing.T, wait func() <-chan time.Time, f func()) {
 	}()
 }
 
+// requireCallsAddUp looks at the calls that a message lists: "op was called 30 times: 10 to warm
+// up, then 5, 5 and 10, with".
+func requireCallsAddUp(t *testing.T, message string) {
+	t.Helper()
+	_, list, ok := strings.Cut(message, "op was called ")
+	require.True(t, ok, message)
+	list, _, _ = strings.Cut(list, ", with a snapshot")
+	var sum int
+	for i, n := range regexp.MustCompile(`\d[\d,]*\b`).FindAllString(list, -1) {
+		calls, err := strconv.Atoi(strings.ReplaceAll(n, ",", ""))
+		require.NoError(t, err)
+		if i == 0 {
+			calls = -calls
+		}
+		sum += calls
+	}
+	require.Zero(t, sum, list)
+}
+
 // What calls collect until a timer fires is no growth, and neither is what that timer's goroutine
 // keeps until the next time. What stays for good is.
 func TestGrowthBesideTimersForManyCalls(t *testing.T) {
@@ -261,7 +282,9 @@ func TestGrowthBesideTimersForManyCalls(t *testing.T) {
 			passed := leakcheck.AssertNoGrowth(ft, keepLaterItem, leakcheck.Iterations(20))
 			require.Equal(t, tt.passes, passed, "%s %s", ft.errors, ft.logs)
 			if !passed {
-				wantParts(t, strings.Join(ft.errors, "\n"), "*leakcheck_test.laterItem")
+				said := strings.Join(ft.errors, "\n")
+				wantParts(t, said, "*leakcheck_test.laterItem")
+				requireCallsAddUp(t, said)
 			}
 		})
 	}

@@ -16,6 +16,7 @@ type History struct {
 	Env       *environ.Environment
 	Snapshots []*Snapshot
 	Further   []*Snapshot // after further batches, see series.FurtherBatches
+	Dropped   int         // snapshots before the first, each after a batch
 }
 
 func (h *History) First() *Snapshot { return h.Snapshots[0] }
@@ -23,7 +24,10 @@ func (h *History) First() *Snapshot { return h.Snapshots[0] }
 func (h *History) Last() *Snapshot { return h.Snapshots[len(h.Snapshots)-1] }
 
 // BeginAt drops the snapshots before index first, and those after further batches.
-func (h *History) BeginAt(first int) { h.Snapshots, h.Further = h.Snapshots[first:], nil }
+func (h *History) BeginAt(first int) {
+	h.Snapshots, h.Further = h.Snapshots[first:], nil
+	h.Dropped += first
+}
 
 // Doubt returns why a snapshot is not good enough to judge by, nil if all are.
 func (h *History) Doubt() error {

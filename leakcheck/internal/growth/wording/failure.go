@@ -168,9 +168,9 @@ const queueText = "each call sends to it, and nobody receives: once the buffer i
 
 // protocol describes the calls of op: the warm-up, the batches, and the recorded calls of C code.
 func (w *Wording) protocol(calls int64) string {
-	batches := make([]string, len(w.Batches))
-	for i, n := range w.Batches {
-		batches[i] = textfmt.Count(int64(n))
+	var batches []string
+	for _, n := range w.Batches[w.Dropped:] { // those before are of the warm-up
+		batches = append(batches, textfmt.Count(int64(n)))
 	}
 	s := fmt.Sprintf("op was called %s times: %s to warm up, then %s, with a snapshot after each batch",
 		textfmt.Count(calls), textfmt.Count(w.First().Calls), textfmt.Enumerate(batches))

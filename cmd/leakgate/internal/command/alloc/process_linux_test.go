@@ -52,8 +52,8 @@ func (b *begun) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// startSubject starts the program, which allocates for each line that it reads, until the test ends.
-// It writes a line when it has begun, and one when it has allocated.
+// startSubject starts the program, which allocates for each line that it reads, until the test
+// ends. It writes a line when it has begun, and one when it has allocated.
 func startSubject(t *testing.T, exe string, env []string) (subject *exec.Cmd, orders io.Writer, lines *bufio.Scanner) {
 	t.Helper()
 	subject = exec.Command(exe)
