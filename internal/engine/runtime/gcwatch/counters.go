@@ -25,8 +25,8 @@ type Marking struct {
 	// runtime's initial value.
 	Marked int64
 	// Allocated is how many bytes were allocated while it marked, apart from memory that processors
-	// had taken from the heap and not used yet. It is -1 if it is unknown, because the next
-	// collection has begun.
+	// had taken from the heap and not used yet: 0 if a call of runtime.ReadMemStats has given more
+	// of that back. It is -1 if it is unknown, because the next collection has begun.
 	Allocated int64
 }
 
@@ -38,8 +38,8 @@ func (c *Counters) Last(m Memory) (Marking, error) {
 	for {
 		last := Marking{Number: uint32(r.word(c.at.Number, 4)), Marked: int64(r.word(c.at.Marked, 8)), Allocated: -1}
 		before, after := int64(r.word(c.at.Before, 8)), int64(r.word(c.at.After, 8))
-		if r.word(c.at.Starting, 4) != 0 && uint32(r.word(c.at.Begun, 4)) == last.Number && after >= before {
-			last.Allocated = after - before
+		if r.word(c.at.Starting, 4) != 0 && uint32(r.word(c.at.Begun, 4)) == last.Number {
+			last.Allocated = max(0, after-before)
 		}
 		if r.err != nil || uint32(r.word(c.at.Number, 4)) == last.Number {
 			return last, r.err

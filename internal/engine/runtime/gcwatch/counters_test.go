@@ -94,3 +94,32 @@ func TestLeastHasNothingNew(t *testing.T) {
 	}
 	require.Positive(t, most)
 }
+
+// ReadMemStats gives what processors had taken from the heap back to it, so that less counts as
+// allocated when marking ends than when it began.
+func TestLeastIsKnownBesideReadMemStats(t *testing.T) {
+	c := self(t)
+	tree = grow(16)
+	defer func() { tree = nil }()
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		var m runtime.MemStats
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				runtime.ReadMemStats(&m)
+			}
+		}
+	}()
+	defer func() { close(stop); <-stopped }()
+	for range 10 {
+		runtime.GC()
+		last, err := c.Last(gcwatch.Self{})
+		require.NoError(t, err)
+		_, known := last.Least()
+		require.True(t, known, "%+v", last)
+	}
+}
