@@ -20,8 +20,8 @@ type Count struct {
 	Type uintptr
 	Name string
 	// TypeSize is the size of the type, Size the bytes that one object takes: its size class.
-	// Objects below 16 bytes without pointers share blocks; these take their own size, or 16 bytes
-	// if that is not known. A Size beyond the class of TypeSize is that of an array.
+	// Objects below 16 bytes without pointers share blocks; these have their own size here, or 16
+	// bytes if that is not known. A Size beyond the class of TypeSize is that of an array.
 	TypeSize, Size int64
 	// Unsized says that Size is not known, but is TypeSize at least: an object of the type, or an
 	// array.
@@ -41,6 +41,10 @@ type Counts struct {
 	OtherObjects int64
 	// UnsizedObjects counts the objects of Own whose size is not known.
 	UnsizedObjects int64
+	// Saved are the bytes by which the objects of Own take less than their sizes together, since
+	// small ones share blocks. It is negative if the blocks have gaps, and 0 if a garbage collection
+	// freed objects during the trace: their memory was used again.
+	Saved int64
 }
 
 // ErrNoEvents says that a trace has no allocations.
@@ -62,7 +66,9 @@ func Read(trace []byte, marks Marks, classes []int64) (*Counts, error) {
 	if err := s.make(batches, maps.Clone(running)); err != nil {
 		return nil, err
 	}
-	c := &counter{survey: s, classes: classes, of: make(map[countKey]*Count), own: make(map[uint64]bool), lastSpan: make(map[uint64]placed)}
+	c := &counter{
+		survey: s, classes: classes, of: make(map[countKey]*Count), own: make(map[uint64]bool), lastSpan: make(map[uint64]placed), blocks: make(blocks),
+	}
 	return c.count(batches, running)
 }
 
@@ -73,6 +79,7 @@ type survey struct {
 	births     map[uint64]threadState // by goroutine: the run that started it
 	spans      spans
 	begin, end threadState // where the marks were allocated
+	freed      bool        // objects were freed
 	known      [256]knownType
 }
 
@@ -83,6 +90,8 @@ func (s *survey) make(batches []*batch, running threadStates) error {
 			switch e.kind {
 			case evSpan, evSpanAlloc:
 				s.spans.add(e)
+			case evObjectFree:
+				s.freed = true
 			case evObjectAlloc:
 				switch uintptr(s.typeOf(b, e).address) {
 				case 0:
@@ -142,6 +151,7 @@ type counter struct {
 	currentKey countKey
 	own        map[uint64]bool   // by goroutine: results of isOwn
 	lastSpan   map[uint64]placed // by thread: the last span that it made
+	blocks     blocks            // of small objects that count
 	sum        Counts
 }
 
@@ -198,6 +208,12 @@ func (c *counter) allocation(b *batch, e *event, on threadState) {
 		c.current, c.currentKey = n, key
 	}
 	c.current.Objects++
+	if sized && size <= BlockSize && t.pointers == 0 && !c.freed {
+		c.sum.Saved += size
+		if c.blocks.add(e.arguments[1]) {
+			c.sum.Saved -= BlockSize
+		}
+	}
 }
 
 // counts reports whether the events of a run count: its goroutine is the one with the marks,

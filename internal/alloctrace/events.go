@@ -26,6 +26,7 @@ const (
 	evSpan                = 128
 	evSpanAlloc           = 129
 	evObjectAlloc         = 132
+	evObjectFree          = 133
 )
 
 // allocFree is the experiment whose batches have types; typesBatch is the first byte of batches

@@ -10,11 +10,18 @@ const (
 	Untyped    Kind = iota // the runtime is not given the type
 	MapHeaders             // the parts of maps besides their entries
 	Boxed                  // a value in an interface, of a type that the runtime is not given
-	Records                // records of the runtime
+	Records                // records of the runtime that it keeps for later use
 	MapEntries             // a group of a map's entries
 	Array                  // several objects of the type
 	Single                 // one object of the type
 )
+
+// kept are the types of records of goroutines, threads and the like, which the runtime keeps for the
+// next one: when it makes more is its decision (go1.26, go1.27: runtime/proc.go, panic.go,
+// pinner.go). Its other objects belong to what a program calls, such as make(chan T).
+var kept = map[string]bool{
+	"g": true, "m": true, "mPadded": true, "p": true, "sudog": true, "_defer": true, "pinner": true, "cgoCallers": true,
+}
 
 // KindIn returns the kind of a count's objects. pkg is the import path of the package that declares
 // the type, or the type that an unnamed pointer points to. For Boxed, of is the kind of the value,
@@ -32,7 +39,7 @@ func (c *Count) KindIn(pkg string, classes []int64) (k Kind, of string) {
 	case isBox && strings.HasPrefix(c.Name, "runtime."):
 		// go1.26, go1.27 runtime/iface.go: convT16 to convTslice are not given the type.
 		return Boxed, strings.TrimPrefix(boxed, "runtime.")
-	case pkg == "runtime", strings.HasPrefix(pkg, "internal/runtime/"):
+	case pkg == "runtime" && kept[strings.TrimPrefix(strings.TrimPrefix(c.Name, "*"), "runtime.")], strings.HasPrefix(pkg, "internal/runtime/"):
 		return Records, ""
 	case isGroup:
 		return MapEntries, group

@@ -16,7 +16,7 @@ type row struct {
 	name    string // of the type, from naming.TypeName, or a description of the objects
 	typed   bool   // name is that of a type
 	line    string // path in golden files of objects without a type: "op.untyped"
-	runtime bool   // records of the runtime's own: no bound counts them
+	runtime bool   // records that the runtime keeps for later use: no bound counts them
 	size    int64  // of one object, in bytes; 0 if sizes differ
 	objects int64
 	bytes   int64
@@ -33,9 +33,12 @@ type row struct {
 const (
 	untyped    = "strings, bytes, and other memory that the runtime knows no type of"
 	mapHeaders = "headers of maps"
+	gaps       = "gaps in blocks that small objects share"
 )
 
-// rowsOf sums allocations by name; the rows with most objects come first.
+// rowsOf sums allocations by name; the rows with most objects come first. Small objects of a type
+// count with their own size. What else the blocks have that they share is memory of no known type,
+// or gaps.
 func rowsOf(counts *alloctrace.Counts, classes []int64) []*row {
 	of := make(map[string]*row)
 	for _, n := range counts.Own {
@@ -54,6 +57,12 @@ func rowsOf(counts *alloctrace.Counts, classes []int64) []*row {
 		}
 		sum.objects += n.Objects
 		sum.bytes += n.Bytes()
+	}
+	switch n := of[untyped]; {
+	case n != nil:
+		n.bytes -= counts.Saved
+	case counts.Saved < 0:
+		of[gaps] = &row{name: gaps, bytes: -counts.Saved}
 	}
 	rows := make([]*row, 0, len(of))
 	for _, r := range of {

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/trace"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -32,6 +33,7 @@ var (
 	keptMap     map[string]*entry
 	keptBytes   []byte
 	keptAny     any
+	keptThree   *[3]int32
 )
 
 // allocate has an entry for each kind of allocation, with the name and the objects of its row.
@@ -47,6 +49,8 @@ var allocate = []struct {
 	{"[]uint8", 1, func() { keptBytes = make([]byte, 100_000) }},
 	{"map[string]*github.com/leakgate/leakgate/leakcheck/internal/alloc.entry", 1, func() { keptMap = map[string]*entry{}; keptMap["a"] = nil }},
 	{"values of kind uint64 in interfaces", 1, func() { keptAny = len(keptBytes) + 1000 }},
+	{"runtime.hchan", 1, func() { keptAny = make(chan *node, 4) }},
+	{"runtime.timeTimer", 1, func() { time.AfterFunc(time.Hour, func() {}).Stop() }},
 }
 
 // All allocations of an operation are counted, and no others, even if other goroutines allocate
@@ -132,12 +136,39 @@ func TestCountsAgreeWithTheRuntime(t *testing.T) {
 		op()
 	}
 	runtime.ReadMemStats(&after)
-	sum := int64(0)
-	for _, n := range own.Own {
-		sum += n.Objects
-	}
+	sum := total(&recording{rows: rowsOf(own, classes), calls: calls})
 	// The runtime itself, and a test that is ending, may allocate a little.
-	assert.InDelta(t, float64(after.Mallocs-before.Mallocs), float64(sum), calls/20)
+	assert.InDelta(t, float64(after.Mallocs-before.Mallocs), float64(sum.objects), calls/20)
+}
+
+// Bytes are those that the runtime counts, where small objects share blocks, too.
+func TestBytesAgreeWithTheRuntime(t *testing.T) {
+	if RaceDetector {
+		t.Skip("small objects do not share blocks with -race")
+	}
+	var texts [36]string
+	for name, op := range map[string]func(){
+		"texts": func() {
+			for i := range texts {
+				texts[i] = strings.Repeat("x", 1+i%12)
+			}
+		},
+		"of a type":                func() { keptThree = new([3]int32) },
+		"of two types":             func() { keptThree, keptPair = new([3]int32), new(pair) },
+		"texts beside other types": func() { keptPair, texts[0], keptNode = new(pair), strings.Repeat("x", 9), new(node) },
+	} {
+		const calls = 500
+		r, err := record(op, calls, time.Minute)
+		require.NoError(t, err)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range calls {
+			op()
+		}
+		runtime.ReadMemStats(&after)
+		all := float64(after.TotalAlloc - before.TotalAlloc)
+		assert.InDelta(t, all/calls, float64(total(r).bytes)/calls, max(1, 0.01*all/calls), name)
+	}
 }
 
 // traceOf returns the trace of so many calls, and the size classes.

@@ -32,6 +32,10 @@ type kind struct {
 	pointer bool   // objects have pointers
 	isMap   bool
 	untold  bool // the runtime is not given the type: a string's bytes are no object of type string
+	// The rows of a channel's header and elements, and the size of the one that is allocated; nil
+	// for other types, and where both are one object.
+	parts []string
+	size  int64
 }
 
 // sites calls op the given number of times, and returns the stacks of all goroutines that allocated
@@ -96,6 +100,10 @@ func kindFromCode(code *alloccode.Program, stack []uintptr, size int64, classes 
 	if a.Array {
 		k.name = "[]" + k.name
 	}
+	if t.Kind() == reflect.Chan && !a.Untold {
+		element := naming.TypeName(t.Elem())
+		k.parts, k.size = []string{"runtime.hchan", element, "[]" + element}, alloctrace.SizeOf(size, classes)
+	}
 	return k
 }
 
@@ -112,6 +120,8 @@ func (k *kind) in(r *row) bool {
 	switch {
 	case k.untold:
 		return r.name == untyped
+	case k.parts != nil:
+		return slices.Contains(k.parts, r.name) && r.sizes[k.size] > 0
 	case k.name == r.name, !k.array && "*"+k.name == r.name && isReference(k.name), // a variable
 		k.array && strings.TrimPrefix(k.name, "[]") == r.name: // an array of one element is an element
 		return true

@@ -42,10 +42,13 @@ type Result struct {
 	Untraced       string     `json:"untraced,omitempty"`
 	Objects        int64      `json:"objects"` // objects that the tracer saw
 	UnsizedObjects int64      `json:"unsized_objects,omitempty"`
-	Sites          []*Site    `json:"sites"`
-	SiteObjects    int64      `json:"site_objects"`
-	SiteBytes      int64      `json:"site_bytes"`
-	Sampling       *Sampling  `json:"sampling,omitempty"` // of a process
+	// SmallObjects have no type that the runtime knows, and 16 bytes each, where an ordinary run
+	// puts several of less than 16 bytes into one block.
+	SmallObjects int64     `json:"small_objects,omitempty"`
+	Sites        []*Site   `json:"sites"`
+	SiteObjects  int64     `json:"site_objects"`
+	SiteBytes    int64     `json:"site_bytes"`
+	Sampling     *Sampling `json:"sampling,omitempty"` // of a process
 
 	Profile *profile.Profile `json:"-"` // by stack: objects and bytes allocated
 	Output  string           `json:"-"` // of the tests
@@ -156,6 +159,11 @@ func (b *Binary) once(ctx context.Context, rate profileRate, traced bool) (*Resu
 	if traced {
 		r.Objects, r.UnsizedObjects = p.totals.Objects, p.totals.UnsizedObjects
 		r.Types = rowsOf(p.totals.Counts, b.types, b.classes)
+		for _, n := range p.totals.Counts {
+			if n.Type == 0 && n.Size == alloctrace.BlockSize {
+				r.SmallObjects += n.Objects
+			}
+		}
 	}
 	if rate == everyAllocation {
 		if err := r.addProfile(data, b.testBinary, ownPackages(b.module, c.Package)); err != nil {

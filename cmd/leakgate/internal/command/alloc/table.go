@@ -99,6 +99,9 @@ func (o *Options) printTypes(b *strings.Builder, r *allocrun.Result) {
 	if about != "" {
 		fmt.Fprintf(b, "~: the size of %s is told by the order of events alone\n", textfmt.CountNoun(r.UnsizedObjects, "object"))
 	}
+	if r.SmallObjects > 0 {
+		fmt.Fprintf(b, "%s of at most 16 bytes, of no type, with 16 bytes each: an ordinary run puts several into one block\n", textfmt.CountNoun(r.SmallObjects, "object"))
+	}
 }
 
 // printSites writes the lines with the most objects, and the objects that belong to no line.
