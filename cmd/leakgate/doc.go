@@ -728,7 +728,8 @@
 //		Compare with an earlier run: its leakgate.json, or the folder with it.
 //	-growth
 //		The argument is a CPU profile: show the functions whose calls made stacks grow while it was
-//		taken. It has a sample each 10 ms, so it shows what grows again and again.
+//		taken. It has a sample for each 10 ms of copying stacks, one in some thousand goroutines
+//		that grow: no sample does not mean no growth.
 //	-http address
 //		Serve at this address of this machine; port 0 is any free one (default localhost:0).
 //		pprof's web interface for the first profile is below /ui/.
