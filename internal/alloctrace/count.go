@@ -42,8 +42,8 @@ type Counts struct {
 	// UnsizedObjects counts the objects of Own whose size is not known.
 	UnsizedObjects int64
 	// Saved are the bytes by which the objects of Own take less than their sizes together, since
-	// small ones share blocks. It is negative if the blocks have gaps, and 0 if a garbage collection
-	// freed objects during the trace: their memory was used again.
+	// small ones share blocks. It is negative if the blocks have gaps, and 0 if a collection freed
+	// objects during the trace: their memory was used again.
 	Saved int64
 }
 

@@ -16,8 +16,8 @@ const (
 	Single                 // one object of the type
 )
 
-// kept are the types of records of goroutines, threads and the like, which the runtime keeps for the
-// next one: when it makes more is its decision (go1.26, go1.27: runtime/proc.go, panic.go,
+// kept are the types of records of goroutines, threads and the like, which the runtime keeps for
+// the next one: when it makes more is its decision (go1.26, go1.27: runtime/proc.go, panic.go,
 // pinner.go). Its other objects belong to what a program calls, such as make(chan T).
 var kept = map[string]bool{
 	"g": true, "m": true, "mPadded": true, "p": true, "sudog": true, "_defer": true, "pinner": true, "cgoCallers": true,

@@ -30,7 +30,9 @@ type Scan struct {
 	// stayed stopped while it was read, "" if it did not.
 	Attempts  int    `json:"attempts,omitempty"`
 	NotForked string `json:"not_forked,omitempty"`
-	Audit     *Audit `json:"audit,omitempty"` // nil if it was not compared with a later collection
+	// Faults counts the page faults of the process until its memory had been read.
+	Faults int64  `json:"faults,omitempty"`
+	Audit  *Audit `json:"audit,omitempty"` // nil if it was not compared with a later collection
 }
 
 // An Audit counts the objects that the next collection of the process found alive, but not the

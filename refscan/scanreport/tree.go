@@ -60,6 +60,9 @@ func (s *Scan) pause() string {
 	if s.NotForked != "" {
 		pause += ", as long as it was read (" + s.NotForked + ")"
 	}
+	if s.Faults > 0 {
+		pause += fmt.Sprintf(", then %s (1 to 2 us each)", textfmt.CountNoun(s.Faults, "page fault"))
+	}
 	return pause + "; "
 }
 

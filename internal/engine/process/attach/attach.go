@@ -43,6 +43,9 @@ type Result struct {
 	Attempts  int           // how often the process was stopped
 	Pause     time.Duration // of the last stop; 0 while the process is stopped
 	NotForked string        // why memory is read while the process is stopped; "" if it is not
+	// Faults counts the page faults of the process while it shared memory with its copy, known
+	// after Close. A write to a shared page is one: the page is copied.
+	Faults int64
 }
 
 const (

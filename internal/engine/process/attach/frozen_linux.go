@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -26,6 +28,8 @@ type Frozen struct {
 	on            *stopped // the stopped process, if there is no copy
 	since         time.Time
 	mapped        [][]byte // memory that Copy has handed out
+	gives         *giver   // nil: the copy keeps its memory
+	faults        int64    // of the process before it went on
 
 	signalStack func(sp uint64) (lo, hi uint64) // see Options
 }
@@ -152,6 +156,7 @@ func (f *Frozen) attempt(options Options) error {
 		}
 		return nil
 	}
+	f.faults = faultsOf(f.pid)
 	s.detach()
 	f.Pause = time.Since(start)
 	err = adopt(f.copied)
@@ -162,6 +167,7 @@ func (f *Frozen) attempt(options Options) error {
 		f.reap()
 		return Refused(f.pid, err)
 	}
+	f.gives = newGiver(f.copied, code)
 	return nil
 }
 
@@ -195,10 +201,32 @@ func (f *Frozen) Copy(ranges []image.Range) ([][]byte, error) {
 		}
 		to := room[:r.Len:r.Len]
 		room = room[r.Len:]
-		n, _ := f.memory.ReadAt(to, int64(r.Addr)) // what cannot be read is missing
+		n := f.read(to, r.Addr)
 		out[i] = to[:n:n]
 	}
 	return out, nil
+}
+
+// step is how much is read before the copy gives it back.
+const step = 4 << 20
+
+// read reads memory at an address, as far as it can be read. What is large is read in steps. Once
+// the copy has given memory back, the process need not copy a page when it writes there.
+func (f *Frozen) read(to []byte, addr uint64) (n int) {
+	for n < len(to) {
+		part := to[n:min(len(to), n+step)]
+		got, _ := f.memory.ReadAt(part, int64(addr)+int64(n))
+		if f.gives != nil {
+			f.gives.restore(part[:got], addr+uint64(n))
+			if len(to) >= largeRoom { // it stays until Close
+				_ = f.tracer.do(func() error { f.gives.give(part[:got], addr+uint64(n)); return nil })
+			}
+		}
+		if n += got; got < len(part) {
+			break
+		}
+	}
+	return n
 }
 
 // Close ends the copy without a trace in the process, or lets the process go on. It releases the
@@ -225,8 +253,19 @@ func (f *Frozen) resume() error {
 			f.Pause = time.Since(f.since)
 			return nil
 		}
+		f.Faults = faultsOf(f.pid) - f.faults
 		return f.reap()
 	}))
 	t.end()
 	return err
+}
+
+// faultsOf is how many page faults a process has had that needed no disk.
+func faultsOf(pid int) (n int64) {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	name := strings.LastIndex(string(stat), ")") // the end of its name, which may have spaces
+	if fields := strings.Fields(string(stat)[name+1:]); len(fields) > 7 {
+		n, _ = strconv.ParseInt(fields[7], 10, 64) // minflt: proc_pid_stat(5)
+	}
+	return n
 }

@@ -188,7 +188,7 @@ func adopt(pid int) error {
 	}
 	// If memory is short, the kernel should kill the copy.
 	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("1000"), 0)
-	return ptrace(syscall.PTRACE_SETOPTIONS, pid, 0, optionExitKill)
+	return ptrace(syscall.PTRACE_SETOPTIONS, pid, 0, optionExitKill|optionSysGood)
 }
 
 // reapTime bounds how long a thread may take to stop for reap, and how long reap looks for a

@@ -3,12 +3,9 @@
 package attach
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,23 +18,11 @@ import (
 // If the tracer of a thread ends while the thread does an injected system call, the thread goes on
 // as before, wherever in the call it is.
 func TestWayBack(t *testing.T) {
-	exe := filepath.Join(t.TempDir(), "subject")
-	out, err := exec.Command("go", "build", "-o", exe, "./testdata/subject").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	subject := exec.Command(exe)
-	stdout, err := subject.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, subject.Start())
-	defer func() {
-		_ = subject.Process.Kill()
-		_ = subject.Wait()
-	}()
-	lines := bufio.NewReader(stdout)
+	pid, lines := startSubject(t)
 	var tid int
 	var lo, hi uint64
-	_, err = fmt.Fscanf(lines, "%d %d %d\n", &tid, &lo, &hi)
+	_, err := fmt.Fscanf(lines, "%d %d %d\n", &tid, &lo, &hi)
 	require.NoError(t, err)
-	pid := subject.Process.Pid
 	for range 5 {
 		for _, call := range [][]uint64{{syscall.SYS_CLONE, copyFlags, noStack}, {syscall.SYS_GETPID}} {
 			for steps := range 4 {

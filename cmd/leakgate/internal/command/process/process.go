@@ -48,7 +48,7 @@ func (p *process) Scan(ctx context.Context, look func(*foreign.Process)) (*scanr
 	if err != nil {
 		return nil, err
 	}
-	scan.Report.Pause, scan.Attempts, scan.NotForked = opened.Paused(), opened.Attempts, opened.NotForked
+	scan.Report.Pause, scan.Attempts, scan.NotForked, scan.Faults = opened.Paused(), opened.Attempts, opened.NotForked, opened.Faults()
 	return scan, nil
 }
 

@@ -1,10 +1,13 @@
-// Command subject computes on one thread, and says when a register, its signal mask or its signal stack is not as it was.
+// Command subject computes on one thread, and says when a register, its signal mask or its signal
+// stack is not as it was. With an argument it maps so many bytes, fills them, says where they are,
+// and waits until its input ends.
 package main
 
 import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"syscall"
 	"unsafe"
 )
@@ -39,7 +42,27 @@ func sums(n int) (int, float64, float64, float64) {
 	return i, a, b, c
 }
 
+func hold(text string) {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		panic(err)
+	}
+	b, err := syscall.Mmap(-1, 0, n, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		panic(err)
+	}
+	for i := range b {
+		b[i] = byte(i / 1000)
+	}
+	fmt.Println(uintptr(unsafe.Pointer(&b[0])))
+	_, _ = os.Stdin.Read(make([]byte, 1))
+}
+
 func main() {
+	if len(os.Args) > 1 {
+		hold(os.Args[1])
+		return
+	}
 	runtime.LockOSThread()
 	stack, blocked := altStack(), mask()
 	fmt.Println(syscall.Gettid(), stack.lo, stack.lo+stack.size)
