@@ -62,7 +62,7 @@ func TestProgramThatCollects(t *testing.T) {
 				}
 				runtime.KeepAlive(list)
 			})
-			rounds := require.Rounds(1, 10)
+			rounds := require.Rounds(1, 4)
 			if os.Getenv("LEAKGATE_LONG") != "" {
 				rounds = 50
 			}

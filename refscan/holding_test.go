@@ -31,7 +31,7 @@ func TestJudgeOnHeld(t *testing.T) {
 	emptyCorpus()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	sizes, sum := []int{2, 4, 8, 16, 40, 100}, 0
-	for round := range require.Rounds(6, 200) {
+	for round := range require.Rounds(6, 60) {
 		g, kept := buildGraph(rand.New(rand.NewPCG(seed, uint64(round))), sizes[round%len(sizes)])
 		j := newHJudge(g)
 		kept.during(func() {

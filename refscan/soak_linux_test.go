@@ -130,7 +130,7 @@ func TestSoak(t *testing.T) {
 	wg := load(t, stop)
 	procs := runtime.GOMAXPROCS(0)
 	var worst time.Duration
-	unknown, rounds := 0, soakRounds(t, require.Rounds(1, 15))
+	unknown, rounds := 0, soakRounds(t, require.Rounds(1, 6))
 	for i := range rounds {
 		if i%100 == 0 {
 			var m runtime.MemStats

@@ -217,7 +217,7 @@ func TestWatchMissesACollection(t *testing.T) {
 // each has kept tells which are new.
 func TestWatchAgainstAList(t *testing.T) {
 	t.Cleanup(func() { watchedBlobs = nil })
-	for round := range require.Rounds(4, 300) {
+	for round := range require.Rounds(4, 100) {
 		random := rand.New(rand.NewPCG(1, uint64(round)))
 		watchedBlobs = blobs(random.IntN(2000))
 		isNew := make([]bool, len(watchedBlobs), 1<<14)

@@ -216,7 +216,7 @@ func (f *Frozen) read(to []byte, addr uint64) (n int) {
 	for n < len(to) {
 		part := to[n:min(len(to), n+step)]
 		got, _ := f.memory.ReadAt(part, int64(addr)+int64(n))
-		if f.gives != nil {
+		if f.gives != nil && got > 0 {
 			f.gives.restore(part[:got], addr+uint64(n))
 			if len(to) >= largeRoom { // it stays until Close
 				_ = f.tracer.do(func() error { f.gives.give(part[:got], addr+uint64(n)); return nil })

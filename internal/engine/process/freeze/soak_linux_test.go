@@ -22,10 +22,10 @@ import (
 	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
-// TestSoak takes LEAKGATE_SOAK snapshots (40 by default, 200 where slow tests run) of a busy
+// TestSoak takes LEAKGATE_SOAK snapshots (10 by default, 60 where slow tests run) of a busy
 // program and checks each.
 func TestSoak(t *testing.T) {
-	snapshots := require.Rounds(10, 200)
+	snapshots := require.Rounds(10, 60)
 	if s := os.Getenv("LEAKGATE_SOAK"); s != "" {
 		var err error
 		snapshots, err = strconv.Atoi(s)
