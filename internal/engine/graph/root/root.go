@@ -152,6 +152,10 @@ func (r *Entry) add(label string, e heaptype.Edge, from Origin, id uint64) {
 	if e.Type != nil {
 		re.typ = e.Type.Index
 	}
+	if n := len(r.Edges); n == cap(r.Edges) {
+		// append would make room for a quarter more, and copy each reference five times
+		r.Edges = append(make([]Edge, 0, max(1, 2*n)), r.Edges...)
+	}
 	r.Edges = append(r.Edges, re)
 }
 

@@ -69,7 +69,7 @@ type Marking struct {
 // Begin marks what the collector's own roots refer to. workers is the number of markers. Finish has
 // to follow.
 func Begin(m *goruntime.Model, data *dataseg.Segments, workers int) (*Marking, error) {
-	l := &Live{Marked: objset.New(m.NumObjects)}
+	l := &Live{Marked: objset.New(m.NumObjects), Stacks: make([]Stack, 0, len(m.Goroutines))}
 	g := &Marking{Live: l, Markers: make([]Marker, workers)}
 	scanned, lists := objset.New(m.NumObjects), new(offheap.Blocks)
 	for i := range g.Markers {
