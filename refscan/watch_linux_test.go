@@ -198,8 +198,8 @@ func TestWatchCounts(t *testing.T) {
 	}
 }
 
-// The collector keeps the block of the last small values. It is new if one of them is kept, and only
-// then.
+// The collector keeps the block of the last small values. It is new if one of them is kept, and
+// only then.
 func TestWatchLooksIntoTheLastSmallBlock(t *testing.T) {
 	t.Cleanup(func() { watchedValues = nil })
 	watchedValues = make([]*byte, 0, 1000)
