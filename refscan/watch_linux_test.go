@@ -198,6 +198,31 @@ func TestWatchCounts(t *testing.T) {
 	}
 }
 
+// The collector keeps the block of the last small values. It is new if one of them is kept, and
+// only then.
+func TestWatchLooksIntoTheLastSmallBlock(t *testing.T) {
+	t.Cleanup(func() { watchedValues = nil })
+	watchedValues = make([]*byte, 0, 1000)
+	newBlocks := func(f func()) int64 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // each processor has a last block
+		w, err := proof.StartWatch(context.Background(), func(string, ...any) {})
+		require.NoError(t, err)
+		defer w.Close()
+		f()
+		n, err := w.Newcomers(context.Background())
+		require.NoError(t, err)
+		return n.TinyBlocks
+	}
+	keep := func() { watchedValues = append(watchedValues, new(byte)) }
+	drop := func() { keep(); watchedValues[len(watchedValues)-1] = nil }
+	require.GreaterOrEqual(t, newBlocks(func() { drop(); keep(); drop() }), int64(1))
+	blocks := int64(1)
+	for range 10 { // another goroutine may have kept one
+		blocks = min(blocks, newBlocks(drop))
+	}
+	require.Zero(t, blocks)
+}
+
 // If several collections pass unnoticed, old objects cannot be distinguished from new ones in their
 // places, and the result is an error.
 func TestWatchMissesACollection(t *testing.T) {

@@ -93,15 +93,17 @@ func (x *Experiment) prove(calls int) (p proofResult) {
 		return p // a snapshot fails for the same reason, or does without
 	}
 	defer w.Close()
-	if resources != nil && resources.Renew() != nil { // linking the test again has created files
-		return p
-	}
 	lengths := x.watchSlices()
 	if lengths != nil {
 		p.unwatched = lengths.Unwatched()
 	}
 	w.Passed() // watchSlices may have run a collection
 	mapped, end, before := x.mapped.bytes, x.mapped.measure(), x.op.calls
+	// Linking the test again has created files. To read the mappings takes more stack than all else
+	// here does, and has been done by now, as it will have been when resources are read again.
+	if resources != nil && resources.Renew() != nil {
+		return p
+	}
 	p.longer, p.full = x.callWatched(lengths, calls, w.Passed)
 	calls = int(x.op.calls - before)
 	end()
@@ -112,7 +114,7 @@ func (x *Experiment) prove(calls int) (p proofResult) {
 		return p
 	}
 	w.Close() // memory that the watch maps would count
-	p.nothingNew = (resources == nil || x.provesResources(resources, calls)) && (!knows || x.provesNative(native, calls))
+	p.nothingNew = (resources == nil || x.provesResources(ctx, resources, calls)) && (!knows || x.provesNative(native, calls))
 	return p
 }
 

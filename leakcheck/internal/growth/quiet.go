@@ -1,6 +1,7 @@
 package growth
 
 import (
+	"context"
 	"math"
 	"runtime"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
 // maxCounts is the number of collections after which a proof gives up.
@@ -35,11 +37,14 @@ func maxNew(perCall float64, calls int) int64 {
 
 // provesResources reports whether the resources that are new since before are fewer than a leak of
 // the smallest rate would leave in so many calls. It waits a moment for resources that are about to
-// go.
-func (x *Experiment) provesResources(before *ledger.Glance, calls int) bool {
+// go, and collects garbage once more: stacks that goroutines have left go with it.
+func (x *Experiment) provesResources(ctx context.Context, before *ledger.Glance, calls int) bool {
 	for i := range maxCounts {
 		if i > 0 {
 			x.awaitEnds(i)
+		}
+		if i == 1 && observe.Collect(ctx) != nil {
+			return false
 		}
 		now, err := ledger.TakeGlance()
 		if err != nil {

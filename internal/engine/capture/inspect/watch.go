@@ -32,6 +32,7 @@ type Watch struct {
 	depths     []uint64       // bytes that their stacks have in use
 	timers     []uint64       // addresses, sorted
 	spare      []uint64       // addresses of the runtime's own objects, sorted; of the last count
+	filled     uintptr        // a block that FillTiny has filled
 	died       [classes]int64 // old objects that have died, by class of spans
 	cycle      uint32         // of the last collection that old reflects
 	missed     bool
@@ -299,7 +300,7 @@ func (w *Watch) count() (c Newcomers, marked int64, err error) {
 			}
 		}
 	}
-	w.spare = w.spare[:0]
+	w.spare = append(w.spare[:0], uint64(w.filled))
 	l.eachSpare(func(p uint64) {
 		if len(w.spare) < cap(w.spare) { // beyond that, some spare records count as new
 			w.spare = append(w.spare, p)

@@ -138,6 +138,7 @@ func (w *Watch) Newcomers(ctx context.Context) (Newcomers, error) {
 	if w.failed != nil {
 		return Newcomers{}, w.failed
 	}
+	w.of.FillTiny()
 	// From here on, nothing may be allocated that the collection would find alive.
 	if err := snapshot.CollectNow(ctx); err != nil {
 		return Newcomers{}, err

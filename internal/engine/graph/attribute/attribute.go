@@ -124,8 +124,8 @@ func (a *attributor) root(r *root.Entry) {
 		if a.repeats(r, re) {
 			continue
 		}
-		if len(labels) == 0 || re.Label != labels[len(labels)-1] {
-			labels = append(labels, re.Label)
+		if label := r.Label(re); len(labels) == 0 || label != labels[len(labels)-1] {
+			labels = append(labels, label)
 		}
 		e := re.Reference(a.heap.Types)
 		e.Ref = uint32(len(labels) - 1)

@@ -20,6 +20,8 @@
 package dominance
 
 import (
+	"math/bits"
+
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
 	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
 )
@@ -41,11 +43,14 @@ type Analysis struct {
 	labels Labelling
 	sets   labelSets
 
-	in     []uint32 // by vertex: unreached, or 1 + the number of a set of labels
-	queue  fifo     // holds a vertex once at most
-	queued objset.Set
-	looks  int64 // edges looked at
-	last   union
+	in    []uint32   // by vertex: unreached, or 1 + the number of a set of labels
+	level objset.Set // vertices whose edges are followed
+	next  objset.Set // vertices whose edges are followed after those
+	list  []uint32   // the first of next, up to dense
+	spare []uint32
+	dense int   // from how many vertices on a level is searched for them
+	looks int64 // edges looked at
+	last  union
 }
 
 // A union is the set that in(v) and own(v) make together. The zero value is that of an empty set
@@ -59,7 +64,7 @@ func newLimited(g *Graph, labels Labelling, cells int) *Analysis {
 	n := len(g.first)
 	return &Analysis{
 		graph: g, labels: labels, sets: newLabelSets(cells),
-		in: offheap.Make(n), queued: objset.New(uint32(n)),
+		in: offheap.Make(n), level: objset.New(uint32(n)), next: objset.New(uint32(n)), dense: n/denseShare + smallLevel,
 	}
 }
 
@@ -67,7 +72,6 @@ func newLimited(g *Graph, labels Labelling, cells int) *Analysis {
 func (a *Analysis) Release() {
 	offheap.Free(a.in)
 	a.in = nil
-	a.queue.release()
 }
 
 // AddRoot makes a vertex a root: paths to it need no other vertex. Run must follow.
@@ -79,33 +83,58 @@ func (a *Analysis) AddRoot(v uint32) {
 }
 
 func (a *Analysis) push(v uint32) {
-	if a.queued.Add(v) {
-		a.queue.push(v)
+	if a.next.Add(v) && len(a.list) < a.dense {
+		a.list = append(a.list, v)
 	}
 }
 
-// Run follows edges from the new roots until nothing changes, or the analysis is full. More roots
-// may be added then, and Run called again.
+// A level with smallLevel vertices, and one in denseShare of all, is walked in the order of memory,
+// in which the processor reads it sooner.
+const (
+	smallLevel = 1 << 10
+	denseShare = 1 << 8
+)
+
+// Run follows edges from the new roots, level by level, until nothing changes, or the analysis is
+// full. More roots may be added then, and Run called again.
 func (a *Analysis) Run() {
-	for !a.queue.empty() && !a.sets.full {
-		v := a.queue.pop()
-		a.queued.Remove(v)
-		through := a.Through(v)
-		for _, w := range a.graph.successors(v) {
-			a.looks++
-			to := w &^ lastEdge
-			old := a.in[to]
-			now := through + 1
-			if old != unreached {
-				now = a.sets.meet(old-1, through) + 1
+	for len(a.list) > 0 && !a.sets.full {
+		list := a.list
+		a.level, a.next, a.list = a.next, a.level, a.spare[:0]
+		if len(list) < a.dense {
+			for _, v := range list {
+				a.level.Remove(v)
+				a.follow(v)
 			}
-			if now != old {
-				a.in[to] = now
-				a.push(to)
+		} else {
+			for i, left := range a.level {
+				a.level[i] = 0
+				for ; left != 0; left &= left - 1 {
+					a.follow(uint32(64*i + bits.TrailingZeros64(left)))
+				}
 			}
-			if w != to {
-				break
-			}
+		}
+		a.spare = list
+	}
+}
+
+// follow follows the edges of a vertex.
+func (a *Analysis) follow(v uint32) {
+	through := a.Through(v)
+	for _, w := range a.graph.successors(v) {
+		a.looks++
+		to := w &^ lastEdge
+		old := a.in[to]
+		now := through + 1
+		if old != unreached {
+			now = a.sets.meet(old-1, through) + 1
+		}
+		if now != old {
+			a.in[to] = now
+			a.push(to)
+		}
+		if w != to {
+			break
 		}
 	}
 }

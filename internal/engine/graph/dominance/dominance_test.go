@@ -14,6 +14,7 @@ type testGraph struct {
 	succ   [][]int
 	labels [][]uint32
 	roots  []int
+	dense  int // see Analysis; 0: by the size of the graph
 }
 
 // analyse runs the computation over the graph.
@@ -36,6 +37,9 @@ func (g testGraph) limited(cells int) *Analysis {
 	}
 	labels := Labelling{append([][]uint32{nil}, g.labels...), func(v uint32) uint32 { return v + 1 }}
 	d := newLimited(graph, labels, cells)
+	if g.dense > 0 {
+		d.dense = g.dense
+	}
 	for _, v := range g.roots {
 		d.AddRoot(uint32(v))
 	}
@@ -60,7 +64,7 @@ func TestDominanceOfRandomGraphs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for range 3000 {
 		n, labels := 1+rng.IntN(30), 1+rng.IntN(12)
-		g := testGraph{succ: make([][]int, n), labels: make([][]uint32, n), roots: []int{rng.IntN(n)}}
+		g := testGraph{succ: make([][]int, n), labels: make([][]uint32, n), roots: []int{rng.IntN(n)}, dense: rng.IntN(4)}
 		for range rng.IntN(3) {
 			g.roots = append(g.roots, rng.IntN(n))
 		}

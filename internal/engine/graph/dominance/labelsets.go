@@ -6,6 +6,7 @@ package dominance
 type labelSets struct {
 	cells  []labelCell
 	number map[labelCell]uint32
+	recent [1 << recentBits]uint32 // by hash: the cell looked up last; cell 0 is that of no label
 	memo   []intersection
 	common []uint32 // scratch
 	steps  int64    // cells looked at
@@ -18,7 +19,10 @@ type labelCell struct{ label, rest uint32 }
 // An intersection is a result of meet that was computed before.
 type intersection struct{ a, b, result uint32 }
 
-const memoBits = 14
+const (
+	memoBits   = 14
+	recentBits = 10
+)
 
 // maxCells bounds the memory of the sets, to some 150 MB. Ordinary programs need about as many
 // cells as their report has nodes, of which there are at most half a million.
@@ -33,6 +37,10 @@ func newLabelSets(limit int) labelSets {
 
 func (s *labelSets) cons(label, rest uint32) uint32 {
 	c := labelCell{label, rest}
+	last := &s.recent[(label*0x9e3779b1^rest*0x85ebca6b)>>(32-recentBits)]
+	if s.cells[*last] == c {
+		return *last
+	}
 	n, ok := s.number[c]
 	if !ok && len(s.cells) >= s.limit {
 		s.full = true
@@ -43,6 +51,7 @@ func (s *labelSets) cons(label, rest uint32) uint32 {
 		s.cells = append(s.cells, c)
 		s.number[c] = n
 	}
+	*last = n
 	return n
 }
 

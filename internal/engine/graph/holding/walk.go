@@ -102,7 +102,7 @@ func (w *walk) root(r *root.Entry, visit func(to uint32, l heaptype.Link)) {
 		e := &r.Edges[i]
 		if to, t, ok := w.target(e.To); ok {
 			ref := e.Reference(w.h.Types)
-			l := heaptype.LinkOfRoot(e.Label, ref.Layout)
+			l := heaptype.LinkOfRoot(r.Label(e), ref.Layout)
 			l.Crosses = l.Crosses || ref.Inner
 			visit(to, w.join(l, t))
 		}

@@ -174,7 +174,7 @@ func (p *pathfinder) search(l *levels) bool {
 			l.n++
 		}
 	}
-	p.fromRoots(func(_ *root.Entry, re root.Edge) { visit(heaptype.Edge{To: re.To}) })
+	p.fromRoots(func(_ *root.Entry, _ string, to uint64) { visit(heaptype.Edge{To: to}) })
 	for {
 		level := l.level(len(l.first) - 1)
 		if len(level) == 0 || p.seen.Has(p.target) {
@@ -188,19 +188,20 @@ func (p *pathfinder) search(l *levels) bool {
 }
 
 // fromRoots visits the references of the roots of this phase, except those that are cut or ignored.
-func (p *pathfinder) fromRoots(visit func(*root.Entry, root.Edge)) {
+func (p *pathfinder) fromRoots(visit func(r *root.Entry, label string, to uint64)) {
 	for _, r := range p.roots {
 		if r.Class != p.phase {
 			continue
 		}
-		for _, re := range r.Edges {
-			if p.cuts[reference{root: r, label: re.Label}] || p.ignore != nil && p.ignore(r.Type, re.Label) {
+		for i := range r.Edges {
+			to, label := r.Edges[i].To, r.Label(&r.Edges[i])
+			if p.cuts[reference{root: r, label: label}] || p.ignore != nil && p.ignore(r.Type, label) {
 				continue
 			}
-			if r.Kind == root.KindTimer && re.Label == timer.Label && p.detour(re.To) {
+			if r.Kind == root.KindTimer && label == timer.Label && p.detour(to) {
 				continue
 			}
-			visit(r, re)
+			visit(r, label, to)
 		}
 	}
 }
@@ -326,13 +327,13 @@ func (p *pathfinder) retrace(l *levels) tracedPath {
 	}
 	var from *root.Entry
 	var c choices
-	p.fromRoots(func(r *root.Entry, re root.Edge) {
+	p.fromRoots(func(r *root.Entry, label string, addr uint64) {
 		if from != nil && r != from {
 			return
 		}
-		if to, ok := p.node(heaptype.Edge{To: re.To}); ok && towards.Has(to) {
+		if to, ok := p.node(heaptype.Edge{To: addr}); ok && towards.Has(to) {
 			from = r
-			c.add(Step{Label: re.Label, Type: p.typeName(to)}, reference{root: r, label: re.Label}, to)
+			c.add(Step{Label: label, Type: p.typeName(to)}, reference{root: r, label: label}, to)
 		}
 	})
 	own := from.Root
@@ -406,9 +407,9 @@ func (p *pathfinder) findBridges(t tracedPath) {
 		}
 	}
 	for p.phase = root.ClassNamed; ; p.phase++ {
-		p.fromRoots(func(r *root.Entry, re root.Edge) {
-			if !own[reference{root: r, label: re.Label}] {
-				visit(heaptype.Edge{To: re.To})
+		p.fromRoots(func(r *root.Entry, label string, to uint64) {
+			if !own[reference{root: r, label: label}] {
+				visit(heaptype.Edge{To: to})
 			}
 		})
 		if p.phase == root.ClassSpecial {
@@ -529,7 +530,7 @@ func reach(h *typedheap.Heap, program root.Program, without *typedheap.Target, i
 		if p.phase.IsTool() {
 			continue
 		}
-		p.fromRoots(func(_ *root.Entry, re root.Edge) { visit(heaptype.Edge{To: re.To}) })
+		p.fromRoots(func(_ *root.Entry, _ string, to uint64) { visit(heaptype.Edge{To: to}) })
 		for len(todo) > 0 {
 			node := todo[len(todo)-1]
 			todo = todo[:len(todo)-1]

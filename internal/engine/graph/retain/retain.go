@@ -122,15 +122,25 @@ type charge struct{ objects, bytes int64 }
 type chargeKey struct{ set, node uint32 }
 
 // charges sums up what is charged to the report's nodes, by the set of labels that retains it.
-func (r *Result) charges(l *labels, d *dominance.Analysis) map[chargeKey]charge {
-	sums := make(map[chargeKey]charge)
+func (r *Result) charges(l *labels, d *dominance.Analysis) map[chargeKey]*charge {
+	sums := make(map[chargeKey]*charge)
+	// most vertices have a key that another one had shortly before
+	var recent [1 << 8]struct {
+		chargeKey
+		sum *charge
+	}
 	add := func(set, node uint32, objects, bytes int64) {
 		at := chargeKey{set, node}
-		c := sums[at]
-		sums[at] = charge{c.objects + objects, c.bytes + bytes}
+		last := &recent[(set*31+node)%uint32(len(recent))]
+		if last.sum == nil || last.chargeKey != at {
+			if sums[at] == nil {
+				sums[at] = new(charge)
+			}
+			last.chargeKey, last.sum = at, sums[at]
+		}
+		last.sum.objects += objects
+		last.sum.bytes += bytes
 	}
-	var last chargeKey // neighbours mostly have equal keys
-	var run charge
 	tool := r.nodesOf(root.Class.IsTool)
 	for i := range r.heap.Model.Spans {
 		s := &r.heap.Model.Spans[i]
@@ -143,18 +153,8 @@ func (r *Result) charges(l *labels, d *dominance.Analysis) map[chargeKey]charge 
 			if r.parts.Has(obj) {
 				objects = 0
 			}
-			if at := (chargeKey{d.Through(obj), node}); at != last {
-				if run != (charge{}) {
-					add(last.set, last.node, run.objects, run.bytes)
-				}
-				last, run = at, charge{}
-			}
-			run.objects += objects
-			run.bytes += int64(s.ElemSize)
+			add(d.Through(obj), node, objects, int64(s.ElemSize))
 		}
-	}
-	if run != (charge{}) {
-		add(last.set, last.node, run.objects, run.bytes)
 	}
 	for i := range r.small.n {
 		if v := r.small.at(i); !tool[v.node] && !v.more {

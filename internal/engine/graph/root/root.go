@@ -85,17 +85,18 @@ func bit(b bool) int {
 	return 0
 }
 
-// An Edge is a reference that a root holds, and which part of the root holds it.
+// An Edge is a reference that a root holds. Goroutines may have millions of them together, so it
+// has no pointers.
 type Edge struct {
-	Label  string
 	To     uint64
 	ID     uint64 // see Origin
-	typ    int32  // typing of the target, as in heaptype.Edge
+	size   uint64 // typing of the target, as in heaptype.Edge
+	typ    int32
+	slack  uint32
+	label  uint32 // see Entry.Label
 	layout heaptype.Layout
 	From   Origin
 	inner  bool
-	slack  uint32
-	size   uint64
 }
 
 // An Origin tells apart where references of one root lie.
@@ -141,16 +142,48 @@ type Entry struct {
 	Goroutines int64 // that have it
 	Pending    Pending
 	last       *goruntime.Goroutine
+	labels     []string // of Edges
 }
+
+// Label says which part of the root holds a reference.
+func (r *Entry) Label(re *Edge) string { return r.labels[re.label] }
+
+// labelled returns the number of a label. References mostly have the label of the one before, or
+// the label that came after it the last time.
+func (r *Entry) labelled(label string) uint32 {
+	at := 0
+	if n := len(r.Edges); n > 0 {
+		at = int(r.Edges[n-1].label)
+	}
+	for i := at; i < min(at+2, len(r.labels)); i++ {
+		if r.labels[i] == label {
+			return uint32(i)
+		}
+	}
+	for i := range min(maxLabels, len(r.labels)) {
+		if r.labels[i] == label {
+			return uint32(i)
+		}
+	}
+	r.labels = append(r.labels, label)
+	return uint32(len(r.labels) - 1)
+}
+
+// maxLabels bounds the search for a label; further ones may be listed more than once.
+const maxLabels = 16
 
 // add adds a reference. The meaning of id depends on from.
 func (r *Entry) add(label string, e heaptype.Edge, from Origin, id uint64) {
-	re := Edge{Label: label, To: e.To, ID: id, layout: e.Layout, size: e.Size, From: from, inner: e.Inner}
+	re := Edge{label: r.labelled(label), To: e.To, ID: id, layout: e.Layout, size: e.Size, From: from, inner: e.Inner}
 	if from == FromVariable || from == FromStack {
 		re.slack = e.Slack
 	}
 	if e.Type != nil {
 		re.typ = e.Type.Index
+	}
+	if n := len(r.Edges); n == cap(r.Edges) {
+		// append would make room for a quarter more, and copy each reference five times
+		r.Edges = append(make([]Edge, 0, max(1, 2*n)), r.Edges...)
 	}
 	r.Edges = append(r.Edges, re)
 }
@@ -190,7 +223,7 @@ func List(h *typedheap.Heap, program Program) []*Entry {
 	}
 	sort.SliceStable(rs.list, func(i, j int) bool { return rs.list[i].Compare(&rs.list[j].Root) < 0 })
 	for _, r := range rs.list {
-		byLabel := func(i, j int) bool { return r.Edges[i].Label < r.Edges[j].Label }
+		byLabel := func(i, j int) bool { return r.Label(&r.Edges[i]) < r.Label(&r.Edges[j]) }
 		if !sort.SliceIsSorted(r.Edges, byLabel) {
 			sort.SliceStable(r.Edges, byLabel) // package slices would take 16 KB of code
 		}

@@ -70,10 +70,14 @@ func (w *Walker) Op(o *Op, mem []byte, base uint32) {
 	switch o.Kind {
 	case OpArray:
 		t := o.Type
+		single := len(t.Ops) == 1 && t.Ops[0].Kind < OpReflect // nil if the first word is 0
 		for k := uint64(0); k < o.Len; k++ {
 			at := o.Offset + k*t.Size
 			if at >= uint64(len(mem)) {
 				return
+			}
+			if single && Word(mem, at+t.Ops[0].Offset) == 0 {
+				continue
 			}
 			w.Value(t, mem[at:], ref+uint32(min(k, maxElems))*t.Refs)
 		}

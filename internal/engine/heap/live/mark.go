@@ -69,7 +69,7 @@ type Marking struct {
 // Begin marks what the collector's own roots refer to. workers is the number of markers. Finish has
 // to follow.
 func Begin(m *goruntime.Model, data *dataseg.Segments, workers int) (*Marking, error) {
-	l := &Live{Marked: objset.New(m.NumObjects)}
+	l := &Live{Marked: objset.New(m.NumObjects), Stacks: make([]Stack, 0, len(m.Goroutines))}
 	g := &Marking{Live: l, Markers: make([]Marker, workers)}
 	scanned, lists := objset.New(m.NumObjects), new(offheap.Blocks)
 	for i := range g.Markers {
@@ -77,8 +77,10 @@ func Begin(m *goruntime.Model, data *dataseg.Segments, workers int) (*Marking, e
 	}
 	k := &g.Markers[0]
 	k.segments()
+	var slots []goruntime.Slot // of the goroutine
 	for _, gr := range m.Goroutines {
 		st := Stack{Goroutine: gr}
+		slots = slots[:0]
 		err := m.LiveSlots(gr, func(s goruntime.Slot) {
 			if span, _ := m.Object(s.Value); span == nil && !s.OnStack && data.At(s.Value) < 0 {
 				// Into code, read-only data or memory of the runtime.
@@ -87,7 +89,7 @@ func Begin(m *goruntime.Model, data *dataseg.Segments, workers int) (*Marking, e
 				}
 				return
 			}
-			st.Slots = append(st.Slots, s)
+			slots = append(slots, s)
 			if k.audit && (s.Conservative || !m.Published(s.Value)) {
 				g.guesses = append(g.guesses, s.Value)
 				return
@@ -97,6 +99,7 @@ func Begin(m *goruntime.Model, data *dataseg.Segments, workers int) (*Marking, e
 		if err != nil {
 			return nil, fmt.Errorf("the stack of a goroutine started at %s: %w", entryName(m, gr), err)
 		}
+		st.Slots = append([]goruntime.Slot(nil), slots...)
 		l.Stacks = append(l.Stacks, st)
 	}
 	err := goruntime.EachSpecial(m, func(s goruntime.Special) {

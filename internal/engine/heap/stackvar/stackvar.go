@@ -99,7 +99,10 @@ func (w *stackWalk) begin(fd *Finder, st *live.Stack) {
 			w.frames = append(w.frames, s.Frame)
 		}
 	}
-	sort.Slice(w.frames, func(i, j int) bool { return w.frames[i].SP < w.frames[j].SP })
+	inward := func(i, j int) bool { return w.frames[i].SP < w.frames[j].SP }
+	if !sort.SliceIsSorted(w.frames, inward) {
+		sort.Slice(w.frames, inward)
+	}
 }
 
 // Walk calls visit for each reference out of a goroutine's stack, with the variable that holds it

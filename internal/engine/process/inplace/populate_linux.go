@@ -24,6 +24,7 @@ func (i *Image) prepare(c *control, small bool) (done bool, err error) {
 		return false, refusedError(offheap.Refused("memory for a copy of the process", syscall.Errno(c.errno)))
 	}
 	c.touch()
+	c.prepared = true
 	clear(rawmem.Bytes(c.bits, c.pages()/8+1))
 	return true, nil
 }

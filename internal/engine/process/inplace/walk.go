@@ -48,6 +48,9 @@ type control struct {
 	// needed, and the address of a bitmap with a bit for each page.
 	lo, hi, mirror, bits uintptr
 	provided             uintptr // address of an array with a byte for each stretch of the mirror: 1 if it is memory already
+	// prepare has provided the pages that were needed then. Few are missing: to ask for all of them
+	// again takes longer than to provide them did.
+	prepared bool
 
 	// Other memory is copied, one piece behind the other, to others.
 	others, othersSize  uintptr

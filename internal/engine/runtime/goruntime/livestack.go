@@ -316,7 +316,10 @@ func (s *stackScan) deferredCall(f *Frame, addr, fn uint64) {
 
 // followObjects scans the stack objects that something points to, precise pointers first.
 func (s *stackScan) followObjects() {
-	sort.Slice(s.objects, func(i, j int) bool { return s.objects[i].addr < s.objects[j].addr })
+	byAddress := func(i, j int) bool { return s.objects[i].addr < s.objects[j].addr }
+	if !sort.SliceIsSorted(s.objects, byAddress) {
+		sort.Slice(s.objects, byAddress)
+	}
 	for {
 		var p uint64
 		guess := false
