@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/testkit/assert"
+	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
 type (
@@ -55,7 +56,23 @@ var tellable = []struct {
 	{"pairOf[string,*entry]", "pairOf[string,*entry]", func() { keptPairs = &pairOf[string, *entry]{key: keptText} }},
 	{"pairOf[go.shape.int,go.shape.string]", "pairOf[go.shape.int,go.shape.string]", func() { keptPairs = newPair(len(keptText), keptText) }},
 	{"map[string]*entry", "map[string]*entry", func() { keptMap = map[string]*entry{}; keptMap["a"] = nil }},
-	{"chan *node", "chan *node", func() { keptChan = make(chan *node, 3) }},
+}
+
+// A channel's header and elements are two objects, of two rows.
+func TestSitesOfAChannel(t *testing.T) {
+	op := func() { keptChan = make(chan *node, 3) }
+	const calls = 10
+	r, err := record(op, calls, time.Minute)
+	require.NoError(t, err)
+	found := make(map[string]int64)
+	for _, s := range sites(op, calls, sizeClasses(), time.Minute) {
+		for _, n := range r.rows {
+			if s.of != nil && s.of.name == "chan *"+typePath+"node" && s.of.in(n) {
+				found[n.name] += s.objects
+			}
+		}
+	}
+	assert.Equal(t, map[string]int64{"runtime.hchan": calls, "[]*" + typePath + "node": calls}, found)
 }
 
 // The code at the calls tells the types that the stacks of an operation allocate, and so their
