@@ -116,19 +116,24 @@ static size_t mappings(void) { return mallinfo2().hblks; }
 static void inUseAll(size_t *use, size_t *hblkhd) { struct mallinfo2 m = mallinfo2(); *use = m.uordblks; *hblkhd = m.hblkhd; }
 
 static void *volatile last;
-static void *leaker(void *arg) { if (arg) last = malloc((size_t)arg); return NULL; }
+// What stays is cleared: words of blocks before it would lead to others.
+static void *leaker(void *arg) { if (arg) last = calloc(1, (size_t)arg); return NULL; }
 static void thread(size_t n) { pthread_t t; pthread_create(&t, NULL, leaker, (void *)n); pthread_join(t, NULL); }
 
 static char *list; static size_t length, room;
 static void grow(void) {
-	if (length + 64 > room) list = realloc(list, room = room ? room + 4096 : 4096);
+	if (length + 64 > room) {
+		list = realloc(list, room + 4096);
+		memset(list + room, 0, 4096);
+		room += 4096;
+	}
 	length += 64;
 }
 
 static void *entries[1000]; static int nextEntry;
 static void cache(int n) {
 	int at = nextEntry++ % n;
-	if (!entries[at]) entries[at] = malloc(333);
+	if (!entries[at]) entries[at] = calloc(1, 333);
 }
 
 // A graph of blocks: each refers to others by an address somewhere in them, and some are referred
