@@ -49,6 +49,7 @@ func TestSleepBoth(t *testing.T) {
 		"a goroutine waits in the bubble": {func() func() {
 			inside := make(chan struct{})
 			go func() { <-inside }()
+			synctest.Wait() // a busy machine may let it wait to begin
 			return func() { close(inside) }
 		}, true},
 		"a goroutine waits for something outside": {func() func() {
