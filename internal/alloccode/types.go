@@ -133,15 +133,12 @@ func (d descriptor) basic() bool {
 	return d.kind >= kindBool && d.kind <= kindFloat64 || d.kind == kindString || d.kind == kindSlice || d.kind == kindArray || d.kind == kindStruct
 }
 
-// tiny is the size of the blocks that small objects without pointers share, in bytes.
-const tiny = 16
-
 // fits reports whether an object of size bytes can be what a rule allocates for a type.
 func (d descriptor) fits(r rule, size int64, classes []int64) bool {
 	switch {
 	case d.kind == kindMap || d.kind == kindChan:
 		return true // any part of a map or channel
-	case size == tiny && !d.pointer && d.size < tiny:
+	case size == alloctrace.BlockSize && !d.pointer && d.size < alloctrace.BlockSize:
 		return d.size > 0
 	case r.prefix != "":
 		return d.size > 0 && size >= d.size

@@ -1,6 +1,7 @@
 package alloctrace
 
-// BlockSize is the size of the blocks that small objects without pointers share, in bytes.
+// BlockSize is the size of the blocks that small objects without pointers share, in bytes (go1.26,
+// go1.27: runtime/malloc.go, maxTinySize).
 const BlockSize = 16
 
 // blocks are blocks of 16 bytes of the heap, by page. They take a hundredth of the pages' memory.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/leakgate/leakgate/internal/alloctrace"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
@@ -165,7 +166,7 @@ func (s *site) text(calls int) string {
 // fewest is the least number of objects, over the given number of calls, for a stack to be shown.
 func (s *site) fewest(calls int) int64 {
 	if s.sharesBlocks() {
-		return max(1, int64(calls)/tinyBlock)
+		return max(1, int64(calls)/alloctrace.BlockSize)
 	}
 	return int64(calls)
 }
@@ -216,7 +217,7 @@ func (r *recording) othersOf(s *site) string {
 func (r *recording) unplaced(where []*site) (lines []string) {
 	const most = 3
 	for _, row := range r.rows {
-		tiny := row.size > 0 && row.size < tinyBlock || !row.typed && row.sizes[tinyBlock] > 0
+		tiny := row.size > 0 && row.size < alloctrace.BlockSize || !row.typed && row.sizes[alloctrace.BlockSize] > 0
 		if !row.over || !row.typed && !tiny || row.runtime || len(lines) > most {
 			continue
 		}

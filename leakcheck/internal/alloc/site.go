@@ -107,13 +107,11 @@ func kindFromCode(code *alloccode.Program, stack []uintptr, size int64, classes 
 	return k
 }
 
-// tinyBlock is the size in bytes of a block that small objects without pointers share (go1.26,
-// go1.27: runtime/malloc.go, maxTinySize).
-const tinyBlock = 16
-
 // sharesBlocks reports whether the objects that the profiler counts may be blocks of several small
 // objects.
-func (s *site) sharesBlocks() bool { return s.of != nil && !s.of.pointer && s.size == tinyBlock }
+func (s *site) sharesBlocks() bool {
+	return s.of != nil && !s.of.pointer && s.size == alloctrace.BlockSize
+}
 
 // in reports whether a row may count objects of this kind.
 func (k *kind) in(r *row) bool {
