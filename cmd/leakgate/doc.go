@@ -320,8 +320,9 @@
 //
 // With -base it is a gate: the tests that are the same at another revision run there and here, in
 // turn, and the exit code is 1 if a type, or all together, are allocated more. What is the same in
-// all runs of a revision counts exactly; what varies has to differ by benchstat's test. Findings go
-// the ways that those of "leakgate run" go.
+// all runs of a revision counts exactly; what varies has to differ by benchstat's test. What
+// package testing itself allocates is left out, unless there are examples or a TestMain. Findings
+// go the ways that those of "leakgate run" go.
 //
 // With -pid it says what a process allocates meanwhile, that need not know of leakgate: what its
 // memory profiler records is read twice. The process is neither stopped nor changed; the rights are

@@ -17,14 +17,18 @@ type Totals struct {
 }
 
 // ReadTotals counts all allocations of a trace while it is being written. It holds two generations
-// of the trace, about two seconds, in memory. classes are as for Read. A trace that ends within a
-// generation, such as that of a killed program, is an error.
-func ReadTotals(trace io.Reader, classes []int64) (*Totals, error) {
-	t := &totaler{in: &stream{in: bufio.NewReaderSize(trace, 1<<20)}, classes: classes, pages: make(map[uint64][]timedSpan), of: make(map[countKey]*Count)}
+// of the trace, about two seconds, in memory. classes are as for Read. What the goroutine without
+// allocates does not count; 0 is no goroutine. A trace that ends within a generation, such as that
+// of a killed program, is an error.
+func ReadTotals(trace io.Reader, classes []int64, without uint64) (*Totals, error) {
+	t := &totaler{
+		in: &stream{in: bufio.NewReaderSize(trace, 1<<20)}, classes: classes, without: without,
+		running: make(threadStates), pages: make(map[uint64][]timedSpan), of: make(map[countKey]*Count),
+	}
 	if err := t.read(); err != nil {
 		return nil, err
 	}
-	if t.sum.Objects == 0 {
+	if !t.events {
 		return nil, ErrNoEvents
 	}
 	for _, n := range t.of {
@@ -45,6 +49,9 @@ type timedSpan struct {
 type totaler struct {
 	in      *stream
 	classes []int64
+	without uint64
+	running threadStates
+	events  bool                   // there was an allocation
 	pages   map[uint64][]timedSpan // by page; spans of large objects by their first page only
 	of      map[countKey]*Count
 	sum     Totals
@@ -99,7 +106,7 @@ func (t *totaler) read() error {
 // endGeneration notes the spans of the generation that was read, counts the objects of the one
 // before, and begins the next.
 func (t *totaler) endGeneration(next uint64) error {
-	err := t.reading.each(func(e *event, now uint64) {
+	err := t.reading.each(make(threadStates), func(e *event, _ uint64, now uint64) {
 		switch e.kind {
 		case evSpan:
 			t.addSpan(e, 0)
@@ -111,8 +118,12 @@ func (t *totaler) endGeneration(next uint64) error {
 		return err
 	}
 	done := t.pending
-	err = done.each(func(e *event, now uint64) {
-		if e.kind == evObjectAlloc {
+	err = done.each(t.running, func(e *event, goroutine, now uint64) {
+		if e.kind != evObjectAlloc {
+			return
+		}
+		t.events = true
+		if goroutine == 0 || goroutine != t.without {
 			t.allocation(e, done.types[typeID{done.number, e.arguments[2]}], now)
 		}
 	})
@@ -121,13 +132,13 @@ func (t *totaler) endGeneration(next uint64) error {
 	return err
 }
 
-// each calls f for all events, with their times.
-func (g *generation) each(f func(e *event, now uint64)) error {
+// each calls f for all events, with the goroutines that run and the times.
+func (g *generation) each(running threadStates, f func(e *event, goroutine, now uint64)) error {
 	for _, b := range g.batches {
 		now := b.time
-		err := b.each(func(e *event) {
+		err := running.each(b, func(e *event, on threadState) {
 			now += e.arguments[0]
-			f(e, now)
+			f(e, on.goroutine, now)
 		})
 		if err != nil {
 			return err

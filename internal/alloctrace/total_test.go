@@ -2,11 +2,14 @@ package alloctrace
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"runtime/metrics"
 	"runtime/trace"
 	"testing"
+	"time"
 )
 
 type totalNode struct{ _ *totalNode }
@@ -73,7 +76,7 @@ func TestTotals(t *testing.T) {
 			}
 		}
 	})
-	totals, err := ReadTotals(bytes.NewReader(data), classes())
+	totals, err := ReadTotals(bytes.NewReader(data), classes(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,23 +110,61 @@ func TestTotals(t *testing.T) {
 	}
 }
 
+// A goroutine that is left out does not count, in a trace of several generations; those that it
+// started do.
+func TestTotalsWithoutAGoroutine(t *testing.T) {
+	var own uint64
+	if _, err := fmt.Sscanf(string(debug.Stack()), "goroutine %d ", &own); err != nil {
+		t.Fatal(err)
+	}
+	const calls = 300
+	data := traced(t, func() {
+		for i := range calls {
+			totalSink.node = new(totalNode)
+			done := make(chan bool)
+			go func() {
+				totalSink.pair = new(totalPair)
+				close(done)
+			}()
+			<-done
+			if i%100 == 0 {
+				runtime.GC()
+				time.Sleep(time.Second) // a generation
+			}
+		}
+	})
+	for without, want := range map[uint64]int64{0: calls, own: 0} {
+		totals, err := ReadTotals(bytes.NewReader(data), classes(), without)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects := make(map[string]int64)
+		for _, n := range totals.Counts {
+			objects[n.Name] += n.Objects
+		}
+		if nodes, pairs := objects["alloctrace.totalNode"], objects["alloctrace.totalPair"]; nodes != want || pairs != calls {
+			t.Errorf("without goroutine %d: %d of its objects, %d of others; there should be %d and %d", without, nodes, pairs, want, calls)
+		}
+	}
+}
+
 // TestTotalsDamaged reads truncated traces, and traces with a changed byte: there may be an error,
 // but never a panic.
 func TestTotalsDamaged(t *testing.T) {
 	data := traced(t, func() { totalSink.node = new(totalNode) })
 	sizes := classes()
 	for _, end := range []int{0, 5, 16, 17, 20, 30, len(data) / 2} {
-		if totals, err := ReadTotals(bytes.NewReader(data[:end]), sizes); err == nil {
+		if totals, err := ReadTotals(bytes.NewReader(data[:end]), sizes, 0); err == nil {
 			t.Errorf("of %d bytes: %d objects", end, totals.Objects)
 		}
 	}
 	for at := 16; at < len(data); at += 1 + len(data)/300 {
 		damaged := bytes.Clone(data)
 		damaged[at] ^= 0xff
-		_, _ = ReadTotals(bytes.NewReader(damaged), sizes)
+		_, _ = ReadTotals(bytes.NewReader(damaged), sizes, 0)
 	}
 	data = data[:16]
-	if _, err := ReadTotals(bytes.NewReader(data), sizes); err != ErrNoEvents {
+	if _, err := ReadTotals(bytes.NewReader(data), sizes, 0); err != ErrNoEvents {
 		t.Errorf("a trace without events: %v", err)
 	}
 }
@@ -131,7 +172,7 @@ func TestTotalsDamaged(t *testing.T) {
 // A trace that is cut after a part is not whole, either.
 func TestTotalsCutBetweenParts(t *testing.T) {
 	data := traced(t, func() { totalSink.node = new(totalNode) })
-	if _, err := ReadTotals(bytes.NewReader(data), classes()); err != nil {
+	if _, err := ReadTotals(bytes.NewReader(data), classes(), 0); err != nil {
 		t.Fatal(err)
 	}
 	for end := headerSize + 1; end < min(len(data), 10_000); end++ {

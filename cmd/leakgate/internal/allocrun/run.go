@@ -31,6 +31,9 @@ type Config struct {
 	Build   []string // flags of go test -c
 	Args    []string // of the test binary, with -test. before each
 	Timeout time.Duration
+	// Goroutines says that types are those of goroutines other than the main one, which runs
+	// package testing and examples.
+	Goroutines bool
 }
 
 // A Result is what the tests and benchmarks of a package allocated, or a process.
@@ -222,6 +225,9 @@ type process struct {
 	traceErr error
 }
 
+// mainGoroutine is the number of the goroutine that runs main.
+const mainGoroutine = 1
+
 // outputLimit is how many bytes of the tests' output are kept, from its end.
 const outputLimit = 1 << 20
 
@@ -255,9 +261,13 @@ func (b *Binary) process(ctx context.Context, profilePath string, rate profileRa
 		cmd.Args = append(cmd.Args[:1:1], append([]string{"-test.trace=/proc/self/fd/3"}, cmd.Args[1:]...)...)
 		cmd.Env = append(cmd.Env, "GODEBUG="+alloctrace.Setting(cli.Lookup(c.Env, "GODEBUG")))
 		done := make(chan struct{})
+		var without uint64
+		if c.Goroutines {
+			without = mainGoroutine
+		}
 		go func() {
 			defer close(done)
-			p.totals, p.traceErr = alloctrace.ReadTotals(in, b.classes)
+			p.totals, p.traceErr = alloctrace.ReadTotals(in, b.classes, without)
 			if p.traceErr != nil {
 				_, _ = io.Copy(io.Discard, in) // let the tests go on
 			}

@@ -132,23 +132,26 @@ func (b *baseRun) compare(ctx context.Context, found *comparison) error {
 		found.nothing = "not in " + b.revision.String()
 		return nil
 	}
-	same, different, err := compareTests(p.Dir, before.Dir)
+	tests, err := compareTests(p.Dir, before.Dir)
 	if err != nil {
 		found.unknown = &unknown{err.Error(), "it has to parse at both revisions"}
 		return nil
 	}
-	found.left = different
-	if len(same) == 0 {
+	found.left = tests.different
+	if len(tests.same) == 0 {
 		found.nothing = "none of its tests is the same in " + b.revision.String()
 		return nil
 	}
 	config := [2]*allocrun.Config{b.o.config(b.c, b.here, b.folders[0], before), b.o.config(b.c, b.here, b.folders[1], p)}
 	config[0].Dir = b.dir
 	skip, _ := b.here.invocation.Flag("skip")
-	wanted := selection{b.o.run, b.o.bench, skip}.restrictTo(same, different)
+	wanted := selection{b.o.run, b.o.bench, skip}.restrictTo(tests.same, tests.different)
 	var binaries [2]*allocrun.Binary
 	for i, c := range config {
 		c.Args = wanted.apply(c.Args)
+		// Package testing itself allocates differently from run to run: its patterns take memory
+		// from pools, which collections empty. Tests and benchmarks have goroutines of their own.
+		c.Goroutines = !tests.onMain
 		binaries[i], err = allocrun.Build(ctx, c)
 		switch failure, ok := errors.AsType[*allocrun.BuildError](err); {
 		case ok && i == 0:

@@ -18,38 +18,46 @@ import (
 	"unicode/utf8"
 )
 
-// compareTests returns the names of the tests, benchmarks, examples and fuzz tests in the files
-// *_test.go of two folders: those that are the same in both, and those that are in one alone or
-// differ.
+// A testSet is what two folders have in their files *_test.go: the names of the tests, benchmarks,
+// examples and fuzz tests that are the same in both, and of those that are in one alone or differ.
+type testSet struct {
+	same, different []string
+	// onMain says that the main goroutine may run the module's code besides package testing: that
+	// of examples, or of a TestMain (go1.26 testing/run_example.go).
+	onMain bool
+}
+
+// compareTests compares the tests of two folders.
 //
 // A test is the same if all of these are: its source; the declarations in test files that it
 // mentions by name, directly or through other declarations; TestMain, functions init and variables
 // _; and, if any of these mentions testdata, the files in the folder testdata. Comments and
 // formatting do not count. Other files that tests read, and packages of helpers, are not compared.
-func compareTests(a, b string) (same, different []string, err error) {
-	first, err := digests(a)
+func compareTests(a, b string) (*testSet, error) {
+	set := new(testSet)
+	first, err := set.digests(a)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	second, err := digests(b)
+	second, err := set.digests(b)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for name, digest := range first {
 		if second[name] == digest {
-			same = append(same, name)
+			set.same = append(set.same, name)
 		} else {
-			different = append(different, name)
+			set.different = append(set.different, name)
 		}
 	}
 	for name := range second {
 		if _, there := first[name]; !there {
-			different = append(different, name)
+			set.different = append(set.different, name)
 		}
 	}
-	slices.Sort(same)
-	slices.Sort(different)
-	return same, different, nil
+	slices.Sort(set.same)
+	slices.Sort(set.different)
+	return set, nil
 }
 
 type digest [sha256.Size]byte
@@ -61,8 +69,8 @@ type declarations struct {
 	mentions map[string]bool
 }
 
-// digests returns, by test, a digest of all that Compare compares of it.
-func digests(folder string) (map[string]digest, error) {
+// digests returns, by test, a digest of all that is compared of it.
+func (set *testSet) digests(folder string) (map[string]digest, error) {
 	names, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
 	if err != nil {
 		return nil, err
@@ -79,8 +87,14 @@ func digests(folder string) (map[string]digest, error) {
 			if err := declare(all, files, d); err != nil {
 				return nil, err
 			}
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && isTest(f.Name.Name) {
-				tests = append(tests, f.Name.Name)
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv != nil {
+				continue
+			}
+			name := f.Name.Name
+			set.onMain = set.onMain || name == "TestMain" || isTest(name) && strings.HasPrefix(name, "Example")
+			if isTest(name) {
+				tests = append(tests, name)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package alloc
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,18 +59,20 @@ func TestCompare(t *testing.T) {
 		{"no data", map[string]string{"a_test.go": before}, []string{"TestData"}},
 		{"a test more", map[string]string{"a_test.go": before, "b_test.go": "package shop\n\nfunc FuzzNew(f *testing.F) {}\n", "testdata/x": "1"}, []string{"FuzzNew"}},
 		{"TestMain", map[string]string{"a_test.go": before, "b_test.go": "package shop\n\nfunc TestMain(m *testing.M) {}\n", "testdata/x": "1"}, all},
+		{"an example", map[string]string{"a_test.go": before + "func Example_new() {}\n", "testdata/x": "1"}, []string{"Example_new"}},
 		{"none", nil, all},
 	} {
-		same, different, err := compareTests(folder(t, base), folder(t, c.files))
+		tests, err := compareTests(folder(t, base), folder(t, c.files))
 		require.NoError(t, err, c.name)
-		assert.Equal(t, c.different, different, c.name)
-		assert.Len(t, same, len(all)-len(without(c.different, "FuzzNew")), c.name)
+		assert.Equal(t, c.different, tests.different, c.name)
+		assert.Equal(t, c.name == "TestMain" || c.name == "an example", tests.onMain, c.name)
+		assert.Len(t, tests.same, len(all)-len(without(c.different, "FuzzNew", "Example_new")), c.name)
 	}
 }
 
-func without(list []string, name string) (rest []string) {
+func without(list []string, names ...string) (rest []string) {
 	for _, s := range list {
-		if s != name {
+		if !slices.Contains(names, s) {
 			rest = append(rest, s)
 		}
 	}
@@ -85,10 +88,10 @@ func TestChangedDeclarations(t *testing.T) {
 	} {
 		changed := strings.Replace(before, text, c.to, 1)
 		require.NotEqual(t, before, changed)
-		_, different, err := compareTests(folder(t, map[string]string{"a_test.go": before}), folder(t, map[string]string{"a_test.go": changed}))
+		tests, err := compareTests(folder(t, map[string]string{"a_test.go": before}), folder(t, map[string]string{"a_test.go": changed}))
 		require.NoError(t, err)
-		assert.Equal(t, []string{c.test}, different)
+		assert.Equal(t, []string{c.test}, tests.different)
 	}
-	_, _, err := compareTests(folder(t, map[string]string{"a_test.go": "package"}), t.TempDir())
+	_, err := compareTests(folder(t, map[string]string{"a_test.go": "package"}), t.TempDir())
 	assert.ErrorContains(t, err, "a test file: ")
 }
