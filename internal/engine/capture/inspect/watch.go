@@ -307,7 +307,7 @@ func (w *Watch) count() (c Newcomers, marked int64, err error) {
 		}
 	})
 	sortAddresses(w.spare)
-	headers, tables := int64(0), int64(0)
+	var entries mapEntries
 	err = l.spans(true, func(k int, s *span) {
 		r := w.recordOf(k, s)
 		for i := range s.words() {
@@ -320,19 +320,8 @@ func (w *Watch) count() (c Newcomers, marked int64, err error) {
 			gone[s.class] -= int64(bits.OnesCount64(now & old))
 			c.Bytes += fresh * int64(s.size)
 			marked += int64(bits.OnesCount64(now)) * int64(s.size)
-			if r == nil || r.counters < 0 {
-				continue
-			}
-			for both := now & old; both != 0; both &= both - 1 {
-				o := 64*i + bits.TrailingZeros64(both)
-				n, ok := l.mapEntries(s.base+uintptr(o)*s.size, s.size)
-				switch more := int64(n) - int64(w.counters[r.counters+o]); {
-				case !ok || more <= 0:
-				case s.size == l.table.Size:
-					tables += more
-				default:
-					headers += more
-				}
+			if r != nil && r.counters >= 0 {
+				w.countEntries(&entries, s, i, now&old, w.counters[r.counters:])
 			}
 		}
 	})
@@ -347,8 +336,7 @@ func (w *Watch) count() (c Newcomers, marked int64, err error) {
 		}
 	}
 	c.TinyBlocks = born[rtlayout.TinySpanClass]
-	// A map may have its header on a stack, and a map of few entries needs no table.
-	c.MapEntries = max(headers, tables)
+	c.MapEntries = entries.new()
 	l.eachGoroutine(func(k int, id uint64) {
 		if k >= len(w.goroutines) || w.goroutines[k] != id {
 			c.Goroutines++
@@ -364,6 +352,28 @@ func (w *Watch) count() (c Newcomers, marked int64, err error) {
 		}
 	})
 	return c, marked, nil
+}
+
+// mapEntries counts new entries of old maps, by the maps' headers and by their tables.
+type mapEntries struct{ headers, tables int64 }
+
+// new is how many there are: a map may have its header on a stack, and a map of few entries needs no
+// table.
+func (n *mapEntries) new() int64 { return max(n.headers, n.tables) }
+
+// countEntries adds what maps have more than counters, among the objects of a word of bits.
+func (w *Watch) countEntries(to *mapEntries, s *span, i int, objects uint64, counters []uint32) {
+	for ; objects != 0; objects &= objects - 1 {
+		o := 64*i + bits.TrailingZeros64(objects)
+		n, ok := w.layout.mapEntries(s.base+uintptr(o)*s.size, s.size)
+		switch more := int64(n) - int64(counters[o]); {
+		case !ok || more <= 0:
+		case s.size == w.layout.table.Size:
+			to.tables += more
+		default:
+			to.headers += more
+		}
+	}
 }
 
 // sortAddresses sorts in place by a shell sort. It makes no allocation, which would be a new

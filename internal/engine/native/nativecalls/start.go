@@ -139,9 +139,8 @@ func (r *Recorder) findGo(l *rtlayout.Lookup) error {
 	if l.Fill(&m, &g, &module, &at); l.Err() != nil {
 		return l.Err()
 	}
-	extra, _ := l.Maybe("runtime.m", "isExtraInC")
 	for of, value := range map[uint64]uint64{
-		ofNext: m.Next, ofProcid: m.ID, ofCurg: m.Goroutine, ofExtra: extra,
+		ofNext: m.Next, ofProcid: m.ID, ofCurg: m.Goroutine, ofExtra: m.Extra,
 		ofLo: uint64(g.StackLo), ofHi: uint64(g.StackHi), ofSP: uint64(g.SP), ofBP: uint64(g.BP), ofStatus: uint64(g.Status),
 		ofTextLo: r.at(uint64(at.Modules + module.Text)), ofTextHi: r.at(uint64(at.Modules + module.TextEnd)),
 	} {

@@ -39,41 +39,53 @@ type Span struct {
 	Specials  uint64 // address of the list of its specials, see EachSpecial
 }
 
+// A spanReader reads records of spans.
+type spanReader struct {
+	rtlayout.Span
+	sweepgen uint32
+}
+
+// bitsAt has the addresses of the allocation and mark bits of a span.
+type bitsAt struct{ alloc, marks uint64 }
+
+// read reads the record of a span in use.
+//
+//go:norace
+func (r *spanReader) read(b []byte) (s Span, bits bitsAt) {
+	class := b[r.Class]
+	s = Span{
+		Base: u64(b, uint64(r.StartAddr)), Size: u64(b, uint64(r.Pages)) * rtlayout.PageSize, Limit: u64(b, uint64(r.Limit)),
+		ElemSize: u64(b, uint64(r.ElemSize)), NElems: uint32(u16(b, uint64(r.Elems))), freeIndex: uint32(u16(b, uint64(r.FreeIndex))),
+		scanIndex: uint32(u16(b, uint64(r.ScanIndex))), divMul: u32(b, uint64(r.DivMul)), NoScan: class&1 != 0, Tiny: class == rtlayout.TinySpanClass,
+		largeType: u64(b, uint64(r.LargeType)), Specials: u64(b, uint64(r.Specials)),
+	}
+	gen := u32(b, uint64(r.Sweepgen))
+	s.swept = gen != r.sweepgen-2 && gen != r.sweepgen-1 && gen != r.sweepgen+1
+	s.sweeping = gen == r.sweepgen-1
+	return s, bitsAt{u64(b, uint64(r.AllocBits)), u64(b, uint64(r.MarkBits))}
+}
+
 // loadSpanTable reads the spans in use and their mark bits.
 //
 //go:norace
 func (m *Model) loadSpanTable() error {
 	l := m.fields
-	var at rtlayout.Span
+	var at spanReader
 	var heap rtlayout.Heap
-	l.Fill(&at, &heap)
-	size, heapAddr := uint64(at.Size), uint64(m.variables.Heap)
-	oScan, hasScan := l.Maybe("runtime.mspan", "freeIndexForScan")
-	if l.Err() != nil {
+	if l.Fill(&at.Span, &heap); l.Err() != nil {
 		return l.Err()
 	}
-	mem := m.Mem
-	sweepgen := mem.U32(heapAddr + uint64(heap.Sweepgen))
-	m.Cycles = sweepgen / 2 // each collection adds 2 (runtime/mgc.go, gcSweep)
-	allspans := heapAddr + uint64(heap.AllSpans)
-	list, n := mem.U64(allspans), mem.U64(allspans+8)
-	if n > maxSpans {
-		return fmt.Errorf("the heap claims %d spans", n)
-	}
-	ptrs, err := mem.Load([]image.Range{{Addr: list, Len: n * 8}})
+	mem, size, heapAddr := m.Mem, uint64(at.Size), uint64(m.variables.Heap)
+	at.sweepgen = mem.U32(heapAddr + uint64(heap.Sweepgen))
+	m.Cycles = at.sweepgen / 2 // each collection adds 2 (runtime/mgc.go, gcSweep)
+	addrs, err := m.spanAddresses(heapAddr + uint64(heap.AllSpans))
 	if err != nil {
 		return err
 	}
-	if uint64(len(ptrs[0])) != n*8 {
-		return fmt.Errorf("the list of %d spans cannot be read", n)
-	}
-	addrs := words(ptrs[0])
 	if err := m.loadAround(addrs, size); err != nil {
 		return err
 	}
-
-	spans := make([]Span, 0, n)
-	type bitsAt struct{ alloc, marks uint64 }
+	spans := make([]Span, 0, len(addrs))
 	var bits []bitsAt
 	for _, a := range addrs {
 		b := mem.Bytes(a, size)
@@ -83,28 +95,15 @@ func (m *Model) loadSpanTable() error {
 		if b[at.State] != rtlayout.SpanInUse {
 			continue
 		}
-		pages := u64(b, uint64(at.Pages))
-		class := b[at.Class]
-		s := Span{
-			Base: u64(b, uint64(at.StartAddr)), Size: pages * rtlayout.PageSize, Limit: u64(b, uint64(at.Limit)),
-			ElemSize: u64(b, uint64(at.ElemSize)), NElems: uint32(u16(b, uint64(at.Elems))), freeIndex: uint32(u16(b, uint64(at.FreeIndex))),
-			divMul: u32(b, uint64(at.DivMul)), NoScan: class&1 != 0, Tiny: class == rtlayout.TinySpanClass,
-			largeType: u64(b, uint64(at.LargeType)), Specials: u64(b, uint64(at.Specials)),
-		}
-		if s.scanIndex = s.freeIndex; hasScan {
-			s.scanIndex = uint32(u16(b, oScan))
-		}
-		gen := u32(b, uint64(at.Sweepgen))
-		s.swept = gen != sweepgen-2 && gen != sweepgen-1 && gen != sweepgen+1
-		s.sweeping = gen == sweepgen-1
+		s, of := at.read(b)
 		if !s.plausible() {
-			return fmt.Errorf("a span of %d pages with %d elements of %d bytes is damaged", pages, s.NElems, s.ElemSize)
+			return fmt.Errorf("a span of %d pages with %d elements of %d bytes is damaged", s.Size/rtlayout.PageSize, s.NElems, s.ElemSize)
 		}
 		if b[at.UserArena] != 0 {
 			m.Warn("memory of the arenas experiment is scanned conservatively")
 		}
 		spans = append(spans, s)
-		bits = append(bits, bitsAt{u64(b, uint64(at.AllocBits)), u64(b, uint64(at.MarkBits))})
+		bits = append(bits, of)
 	}
 	// The bits of spans in use are carved from 64 KiB arenas: each page holds the bits of many
 	// spans.
@@ -124,6 +123,24 @@ func (m *Model) loadSpanTable() error {
 	sort.Slice(spans, func(i, j int) bool { return spans[i].Base < spans[j].Base })
 	m.Spans = spans
 	return m.numberObjects()
+}
+
+// spanAddresses reads the addresses of all spans from the runtime's slice of them.
+//
+//go:norace
+func (m *Model) spanAddresses(slice uint64) ([]uint64, error) {
+	list, n := m.Mem.U64(slice), m.Mem.U64(slice+8)
+	if n > maxSpans {
+		return nil, fmt.Errorf("the heap claims %d spans", n)
+	}
+	ptrs, err := m.Mem.Load([]image.Range{{Addr: list, Len: n * 8}})
+	if err != nil {
+		return nil, err
+	}
+	if uint64(len(ptrs[0])) != n*8 {
+		return nil, fmt.Errorf("the list of %d spans cannot be read", n)
+	}
+	return words(ptrs[0]), nil
 }
 
 // loadMarks reads a span's mark bits, given the addresses of its bitmaps.

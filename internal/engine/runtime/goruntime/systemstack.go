@@ -13,16 +13,15 @@ type SystemStack struct {
 // a thread that C code started, the runtime knows only the stack pointer of its last call of Go
 // code.
 func (m *Model) SystemStacks() (all []SystemStack, err error) {
-	inC, knows := m.fields.Maybe("runtime.m", "incgo")
-	extra, hasExtra := m.fields.Maybe("runtime.m", "isExtraInC")
 	err = m.eachThread(func(mp, _ uint64) bool {
 		g0 := m.Mem.U64(mp + m.thread.G0)
 		if g0 == 0 {
 			return true
 		}
-		s := SystemStack{SP: m.Mem.U64(g0 + uint64(m.g.SP))}
-		s.InC = !knows || !hasExtra || m.Mem.U8(mp+inC) != 0 || m.Mem.U8(mp+extra) != 0
-		all = append(all, s)
+		all = append(all, SystemStack{
+			SP:  m.Mem.U64(g0 + uint64(m.g.SP)),
+			InC: m.Mem.U8(mp+m.thread.InC) != 0 || m.Mem.U8(mp+m.thread.Extra) != 0,
+		})
 		return true
 	})
 	return all, err

@@ -41,6 +41,8 @@ type Thread struct {
 	Goroutine uint64   `is:"curg"`
 	ClockSP   uint64   `is:"vdsoSP"`
 	ClockPC   uint64   `is:"vdsoPC"`
+	InC       uint64   `is:"incgo"`      // a byte: it runs C code
+	Extra     uint64   `is:"isExtraInC"` // a byte: C code started it, and it runs no Go code
 }
 
 // Sudog is of the records of goroutines that wait, for a channel or a semaphore

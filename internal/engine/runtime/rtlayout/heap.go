@@ -25,8 +25,9 @@ type Span struct {
 	Elems     uintptr `is:"nelems"` // 2 bytes
 	ElemSize  uintptr `is:"elemsize"`
 	Limit     uintptr `is:"limit"`
-	FreeIndex uintptr `is:"freeindex"` // 2 bytes
-	AllocBits uintptr `is:"allocBits"` // an address
+	FreeIndex uintptr `is:"freeindex"`        // 2 bytes
+	ScanIndex uintptr `is:"freeIndexForScan"` // 2 bytes
+	AllocBits uintptr `is:"allocBits"`        // an address
 	MarkBits  uintptr `is:"gcmarkBits"`
 	Sweepgen  uintptr `is:"sweepgen"`  // 4 bytes: that of the heap if the span is swept, or 3 more in a processor's cache
 	Class     uintptr `is:"spanclass"` // a byte: the size class twice, plus one without pointers

@@ -21,76 +21,107 @@ func Loops(name string, source []byte, pkg string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	type insertion struct {
-		offset int
-		text   string
-	}
-	var all []insertion
-	const alias = "leakgatetick"
-	testing := importName(file)
-	if testing == "" {
+	t := &ticker{set: set, testing: importName(file)}
+	if t.testing == "" {
 		return nil, nil
 	}
 	for _, d := range file.Decls {
-		f, ok := d.(*ast.FuncDecl)
-		if !ok || f.Body == nil {
-			continue
+		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
+			t.function(f)
 		}
-		bs, pbs := make(map[string]bool), make(map[string]bool) // names of *testing.B and *testing.PB
-		note := func(t *ast.FuncType) {
-			for _, field := range t.Params.List {
-				for _, n := range field.Names {
-					switch pointee(field.Type, testing) {
-					case "B":
-						bs[n.Name] = true
-					case "PB":
-						pbs[n.Name] = true
-					}
-				}
-			}
-		}
-		note(f.Type)
-		ast.Inspect(f.Body, func(n ast.Node) bool {
-			var body *ast.BlockStmt
-			var b string
-			once := "false"
-			switch n := n.(type) {
-			case *ast.FuncLit:
-				note(n.Type)
-			case *ast.ForStmt:
-				if pb := calledOn(n.Cond, "Next"); pbs[pb] {
-					all = append(all, insertion{set.Position(n.Body.Lbrace).Offset + 1, fmt.Sprintf(" %s.TickParallel(%s);", alias, pb)})
-					return false
-				}
-				if n.Cond != nil {
-					b, body = benchmarkOf(n.Cond), n.Body
-					if _, isLoop := n.Cond.(*ast.CallExpr); !isLoop {
-						once = b + ".N == 1"
-					}
-				}
-			case *ast.RangeStmt:
-				b, body = fieldN(n.X), n.Body
-				once = b + ".N == 1"
-			}
-			if body == nil || !bs[b] {
-				return true
-			}
-			all = append(all, insertion{set.Position(body.Lbrace).Offset + 1, fmt.Sprintf(" %s.Tick(%s, %s);", alias, b, once)})
-			return false // an inner loop is part of the iteration
-		})
 	}
-	if len(all) == 0 {
+	if len(t.all) == 0 {
 		return nil, nil
 	}
-	all = append(all, insertion{set.Position(file.Name.End()).Offset, fmt.Sprintf("; import %s %q", alias, pkg)})
-	slices.SortFunc(all, func(a, b insertion) int { return a.offset - b.offset })
+	t.insert(file.Name.End(), fmt.Sprintf("; import %s %q", alias, pkg))
+	slices.SortFunc(t.all, func(a, b insertion) int { return a.offset - b.offset })
 	var out []byte
 	at := 0
-	for _, i := range all {
+	for _, i := range t.all {
 		out = append(append(out, source[at:i.offset]...), i.text...)
 		at = i.offset
 	}
 	return append(out, source[at:]...), nil
+}
+
+// alias is the name of the package with Tick in the file.
+const alias = "leakgatetick"
+
+// An insertion is text that is added to the source.
+type insertion struct {
+	offset int
+	text   string
+}
+
+// A ticker finds where calls are added.
+type ticker struct {
+	set     *token.FileSet
+	testing string          // name of package testing in the file
+	bs, pbs map[string]bool // names of *testing.B and *testing.PB in the function
+	all     []insertion
+}
+
+func (t *ticker) insert(at token.Pos, text string) {
+	t.all = append(t.all, insertion{t.set.Position(at).Offset, text})
+}
+
+// function adds calls to the loops of a function.
+func (t *ticker) function(f *ast.FuncDecl) {
+	t.bs, t.pbs = make(map[string]bool), make(map[string]bool)
+	t.note(f.Type)
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		var call string
+		var body *ast.BlockStmt
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			t.note(n.Type)
+		case *ast.ForStmt:
+			call, body = t.callIn(n), n.Body
+		case *ast.RangeStmt:
+			call, body = t.tick(fieldN(n.X), true), n.Body
+		}
+		if call == "" {
+			return true
+		}
+		t.insert(body.Lbrace+1, " "+call+";")
+		return false // an inner loop is part of the iteration
+	})
+}
+
+// note notes the parameters of a function that are a *testing.B or *testing.PB.
+func (t *ticker) note(f *ast.FuncType) {
+	for _, field := range f.Params.List {
+		for _, n := range field.Names {
+			switch pointee(field.Type, t.testing) {
+			case "B":
+				t.bs[n.Name] = true
+			case "PB":
+				t.pbs[n.Name] = true
+			}
+		}
+	}
+}
+
+// callIn returns the call for a loop with a condition; "" if it has another one.
+func (t *ticker) callIn(loop *ast.ForStmt) string {
+	if pb := calledOn(loop.Cond, "Next"); t.pbs[pb] {
+		return fmt.Sprintf("%s.TickParallel(%s)", alias, pb)
+	}
+	_, isLoop := loop.Cond.(*ast.CallExpr)
+	return t.tick(benchmarkOf(loop.Cond), !isLoop)
+}
+
+// tick returns the call for a loop of b; "" if b is no *testing.B. counted says that the loop runs
+// b.N times, which may be once.
+func (t *ticker) tick(b string, counted bool) string {
+	if !t.bs[b] {
+		return ""
+	}
+	once := "false"
+	if counted {
+		once = b + ".N == 1"
+	}
+	return fmt.Sprintf("%s.Tick(%s, %s)", alias, b, once)
 }
 
 // importName returns the name under which a file imports package testing; "" if it does not.
