@@ -52,52 +52,54 @@ func (o *offerer) offer(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 		return
 	}
 	ty.Type, ty.Offset = t.Index, uint32(off)
-	switch e.Layout {
+	if place(&ty, t, s, obj, size) {
+		o.set(obj, ty, s)
+	}
+}
+
+// place says how a typing accounts for an object, where a reference to ty.Offset suggests the type
+// t and ty.Layout; false if it cannot be. size is that of the object without its header.
+//
+//go:norace
+func place(ty *typing.Typing, t *heaptype.Type, s *goruntime.Span, obj uint32, size uint64) bool {
+	off := uint64(ty.Offset)
+	switch ty.Layout {
 	case heaptype.LayoutMap, heaptype.LayoutChan, heaptype.LayoutTrie:
-		if off != 0 {
-			return
-		}
 		ty.Full = true
+		return off == 0
 	case heaptype.LayoutString:
-		if !s.NoScan {
-			return
-		}
 		ty.Offset, ty.Full = 0, true
+		return s.NoScan
 	case heaptype.LayoutArray:
 		if t.Size == 0 {
-			return
+			return false
 		}
 		if off > 0 && off%t.Size == 0 && fits(t, heaptype.LayoutArray, s, obj, 0) != misfit {
-			ty.Offset = 0 // a slice of a slice: the array begins with the object
+			off = 0 // a slice of a slice: the array begins with the object
 		}
-		if size-uint64(ty.Offset) < t.Size {
-			return
+		ty.Offset = uint32(off)
+		if size-off < t.Size {
+			return false
 		}
-		switch fits(t, heaptype.LayoutArray, s, obj, uint64(ty.Offset)) {
+		switch fits(t, heaptype.LayoutArray, s, obj, off) {
 		case misfit:
 			// A slice of an array field, say: it tells what a part of the object is.
-			if t.HasPointers() || s.NoScan {
-				return
-			}
 			ty.Confidence = heaptype.FromInterior
+			return !t.HasPointers() && !s.NoScan
 		case fitsAll:
-			ty.Full = ty.Offset == 0
+			ty.Full = off == 0
 		}
-	default:
-		if t.Size == 0 || t.Size > size-off {
-			return
-		}
-		switch fits(t, heaptype.LayoutValue, s, obj, off) {
-		case misfit:
-			return
-		case fitsAll:
-			ty.Full = true
-		}
-		if off > 0 {
-			ty.Confidence = heaptype.FromInterior
-		}
+		return true
 	}
-	o.set(obj, ty, s)
+	if t.Size == 0 || t.Size > size-off {
+		return false
+	}
+	found := fits(t, heaptype.LayoutValue, s, obj, off)
+	ty.Full = found == fitsAll
+	if off > 0 {
+		ty.Confidence = heaptype.FromInterior
+	}
+	return found != misfit
 }
 
 // set gives an object a typing if it improves on the current one: at once, or after the round if
