@@ -94,8 +94,12 @@ func (x *Experiment) run(batch int) *assertion.Outcome {
 		if !grows && o.Verdict == verdict.Pass {
 			o, grows, restarts = x.withoutFalls(o, restarts)
 		}
-		switch passed := !grows && o.Verdict == verdict.Pass; {
-		case passed && restarts < maxRestarts:
+		switch {
+		case grows:
+			continue
+		case o.Verdict != verdict.Pass:
+			return o
+		case restarts < maxRestarts:
 			if n := x.beginsFull(batch); n > 0 {
 				batch = max(batch, n)
 				restarts++
@@ -104,15 +108,11 @@ func (x *Experiment) run(batch int) *assertion.Outcome {
 			if _, others := x.slicesInUse(); others && x.hasTimeFor(x.nextSize(batch)) {
 				continue
 			}
-			fallthrough
-		case passed:
-			if f := x.past.LastFall(); f != nil {
-				o.Notes = append(o.Notes, f.Note())
-			}
-			return o
-		case !grows:
-			return o
 		}
+		if f := x.past.LastFall(); f != nil {
+			o.Notes = append(o.Notes, f.Note())
+		}
+		return o
 	}
 }
 

@@ -40,16 +40,11 @@ func (a *attributor) claim(n *Node, parts []part, labels []string) {
 		}
 	}
 	for {
-		next, some := uint64(0), false
-		var key bundleKey
-		for i := range parts {
-			if p := &parts[i]; p.at < len(p.bundles) && (!some || p.bundles[p.at].order() < next) {
-				next, key, some = p.bundles[p.at].order(), p.bundles[p.at].bundleKey, true
-			}
-		}
+		key, some := firstKey(parts)
 		if !some {
 			return
 		}
+		next := key.order()
 		for i := range parts {
 			p := &parts[i]
 			for k := p.at; k < len(p.bundles) && p.bundles[k].order() == next; k++ {
@@ -70,6 +65,18 @@ func (a *attributor) claim(n *Node, parts []part, labels []string) {
 			a.charge(n, key.ref, key.outside, labels)
 		}
 	}
+}
+
+// firstKey returns the first key in order of the bundles that are left of the parts.
+//
+//go:norace
+func firstKey(parts []part) (key bundleKey, some bool) {
+	for i := range parts {
+		if p := &parts[i]; p.at < len(p.bundles) && (!some || p.bundles[p.at].order() < key.order()) {
+			key, some = p.bundles[p.at].bundleKey, true
+		}
+	}
+	return key, some
 }
 
 // watchedClaims is a list of claims to report to a watcher. They differ only in the object, and for

@@ -426,7 +426,7 @@ func (k *bundleKey) step() int {
 // order is the sort key of bundles for claims. References in elements outside the length of their
 // slices come last. Among those with one number, targets held as a whole precede targets held in
 // part, and slices without room precede slices with room.
-func (b *bundle) order() uint64 {
+func (b *bundleKey) order() uint64 {
 	o := uint64(b.ref)<<2 | uint64(b.held)
 	if b.outside {
 		o |= 1 << 34

@@ -105,20 +105,7 @@ func (u *unitReader) function(e *entry) error {
 				return err
 			}
 		case tagLexicalBlock, tagInlinedSubroutine:
-			s := scope{spans: u.spans(c), inline: top.inline}
-			if s.spans == nil {
-				s.spans = top.spans
-			}
-			if c.tag == tagInlinedSubroutine {
-				s.inline, s.leaf = c.ref(attrAbstractOrigin), true
-				if top.inline == 0 {
-					f.inlined = s.inline
-				} else {
-					// The call lies in the function that holds it, so this is that function's file.
-					top.leaf = false
-					u.setFile(top.inline, u.lines.file(uint64(c.number(attrCallFile))))
-				}
-			}
+			s := u.enter(&f, c, top)
 			if c.children {
 				scopes = append(scopes, s)
 			} else {
@@ -130,6 +117,26 @@ func (u *unitReader) function(e *entry) error {
 	}
 	u.out.funcs = append(u.out.funcs, f)
 	return nil
+}
+
+// enter begins the scope of a lexical block or an inlined function within the scope top.
+func (u *unitReader) enter(f *rawFunc, e *entry, top *scope) scope {
+	s := scope{spans: u.spans(e), inline: top.inline}
+	if s.spans == nil {
+		s.spans = top.spans
+	}
+	if e.tag == tagLexicalBlock {
+		return s
+	}
+	s.inline, s.leaf = e.ref(attrAbstractOrigin), true
+	if top.inline == 0 {
+		f.inlined = s.inline
+		return s
+	}
+	// The call lies in the function that holds it, so this is that function's file.
+	top.leaf = false
+	u.setFile(top.inline, u.lines.file(uint64(e.number(attrCallFile))))
+	return s
 }
 
 // leave ends a scope. An inlined function in which nothing else was inlined owns all its code, so
