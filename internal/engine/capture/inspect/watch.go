@@ -357,8 +357,8 @@ func (w *Watch) count() (c Newcomers, marked int64, err error) {
 // mapEntries counts new entries of old maps, by the maps' headers and by their tables.
 type mapEntries struct{ headers, tables int64 }
 
-// new is how many there are: a map may have its header on a stack, and a map of few entries needs no
-// table.
+// new is how many there are: a map may have its header on a stack, and a map of few entries needs
+// no table.
 func (n *mapEntries) new() int64 { return max(n.headers, n.tables) }
 
 // countEntries adds what maps have more than counters, among the objects of a word of bits.

@@ -67,9 +67,9 @@ func (s *tokens) next() (tok byte, text []byte) {
 	return 0, nil
 }
 
-// declarations reads Go source with the nesting of its brackets, which tells the declarations by one
-// keyword, "var" or "type", from all else. go/scanner would do the same, but adds 28 kB to a test
-// binary, and go/parser 190 kB.
+// declarations reads Go source with the nesting of its brackets, which tells the declarations by
+// one keyword, "var" or "type", from all else. go/scanner would do the same, but adds 28 kB to a
+// test binary, and go/parser 190 kB.
 type declarations struct {
 	tokens
 	of    string // the keyword
