@@ -31,7 +31,8 @@ func beside() string {
 
 // otherTests returns the functions of tests that run on the goroutines of stacks, besides the
 // first, which is the caller's. A test that waits for its subtests, or for its turn as a parallel
-// test, does not run (go1.26 testing/testing.go, Run, Parallel).
+// test, does not run (go1.26 testing/testing.go, Run, Parallel), nor does one that FailNow or
+// SkipNow has ended, whose goroutine may take a moment more.
 func otherTests(stacks string) []string {
 	var names []string
 	_, others, _ := strings.Cut(stacks, "\n\n")
@@ -40,7 +41,12 @@ func otherTests(stacks string) []string {
 			return c.Function == "testing.(*T).Run" || c.Function == "testing.(*T).Parallel"
 		})
 		runner := slices.IndexFunc(g.Calls, func(c realtime.Call) bool { return c.Function == "testing.tRunner" })
-		if waits || runner < 1 {
+		exit := slices.IndexFunc(g.Calls, func(c realtime.Call) bool { return c.Function == "runtime.Goexit" })
+		ended := exit >= 0 && !slices.ContainsFunc(g.Calls[:exit], func(c realtime.Call) bool {
+			pkg := symbol.Package(c.Function)
+			return pkg != "testing" && !symbol.IsRuntime(pkg)
+		})
+		if waits || ended || runner < 1 {
 			return
 		}
 		if pkg, name, ok := strings.Cut(symbol.Short(g.Calls[runner-1].Function), "."); ok && pkg != "testing" && pkg != "runtime" {

@@ -29,3 +29,17 @@ func TestBeside(t *testing.T) {
 func TestBesideStart(t *testing.T) {
 	assert.Empty(t, otherTests("goroutine 7 [running]:\n\ngoroutine 8 [runnable]:\ntesting.tRunner(0xc0001, 0x5f)\n\t/go/src/testing/testing.go:2036 +0x1d\n"))
 }
+
+// A test that SkipNow or FailNow has ended is not named while its goroutine ends, unless a function
+// that it deferred still runs.
+func TestBesideEnd(t *testing.T) {
+	const own = "goroutine 7 [running]:\n\n"
+	const ended = "runtime.Goexit()\n\t/go/src/runtime/panic.go:697 +0x71\n" +
+		"testing.(*common).SkipNow(0xc0001)\n\t/go/src/testing/testing.go:1259 +0x45\n" +
+		"app.TestOther.func1(0xc0001)\n\t/app/other_test.go:7 +0x15\n" +
+		"testing.tRunner(0xc0001, 0x5f)\n\t/go/src/testing/testing.go:2036 +0xea\n" +
+		"created by testing.(*T).Run in goroutine 7\n\t/go/src/testing/testing.go:2101 +0x4c5\n"
+	assert.Empty(t, otherTests(own+"goroutine 8 [runnable]:\n"+ended))
+	assert.Empty(t, otherTests(own+"goroutine 8 [runnable]:\ntesting.tRunner.func1()\n\t/go/src/testing/testing.go:1900 +0x1\n"+ended))
+	assert.Equal(t, []string{"TestOther"}, otherTests(own+"goroutine 8 [runnable]:\napp.TestOther.deferwrap1()\n\t/app/other_test.go:6 +0x1\n"+ended))
+}
