@@ -174,8 +174,8 @@ func TestBoundOnTypeOfTimer(t *testing.T) {
 	wantParts(t, strings.Join(ft.errors, "\n"), "found 1 object,", "timer(context.WithTimeout)")
 }
 
-// A timerOnly is what the timer of a context alone keeps. Contexts of other tests that end meanwhile
-// do not make up for one that is new since a baseline.
+// A timerOnly is what the timer of a context alone keeps. Contexts of other tests that end
+// meanwhile do not make up for one that is new since a baseline.
 type timerOnly struct{ _ *int }
 
 // The timer is due only after all tests have ended.
