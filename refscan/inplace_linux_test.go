@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
+	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
 	"github.com/leakgate/leakgate/internal/testkit/require"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -133,7 +134,17 @@ func TestWays(t *testing.T) {
 		require.Equal(t, small, got)
 	}
 	requireSmall()
+	hasSpare := func() bool { return offheap.Kept.Load() > 32<<20 } // types are kept, too
+	require.True(t, hasSpare(), "memory for the next copy")
 	require.Empty(t, notForked(snapshot.Foreign{}))
+	require.False(t, hasSpare(), "a snapshot of C code's memory would have it, too")
+	returned := false
+	for i := range 100 { // each copy may find the pages of those before it, which the audit would see
+		waysHeap = append(waysHeap[:0], make([]*byte, 1<<(i%17)))
+		requireSmall()
+		returned = returned || !hasSpare()
+	}
+	require.True(t, returned, "the memory is never given back to the system")
 	for range 20 {
 		waysHeap = append(waysHeap, make([]*byte, 1<<17)) // a megabyte
 	}

@@ -64,7 +64,7 @@ var layers = []struct {
 	{"leakcheck/internal/environ", []string{
 		"internal/envvar", "internal/symbol", "leakcheck/internal/naming", "refscan",
 	}},
-	{"leakcheck/internal/ledger", []string{"internal/engine/memory/headroom", "internal/engine/native/nativeheap", "internal/procmaps", "internal/textfmt"}},
+	{"leakcheck/internal/ledger", []string{"internal/engine/memory/headroom", "internal/engine/memory/offheap", "internal/engine/native/nativeheap", "internal/procmaps", "internal/textfmt"}},
 	{"leakcheck/internal/observe", []string{
 		"internal/engine/capture/proof", "internal/engine/capture/snapshot", "internal/engine/graph/attribute", "internal/engine/graph/root",
 		"internal/engine/heap/heaptype", "internal/engine/native/nativeheap", "internal/engine/native/nativeholders",

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
 	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
@@ -14,9 +15,9 @@ import (
 // files, with all parts that loaders map of them, thread stacks and, in programs with cgo, malloc's
 // memory.
 //
-// It subtracts what the Go runtime has mapped from the memory without a file. The runtime counts
-// that itself, as soon as the memory is writable (go1.26 runtime/mem.go). The difference is
-// constant as long as no other code maps memory.
+// It subtracts what the Go runtime has mapped from the memory without a file, and what the engine
+// keeps between snapshots. The runtime counts its memory itself, as soon as it is writable (go1.26
+// runtime/mem.go). The difference is constant as long as no other code maps memory.
 func eachMapping(f func(name string, size int64)) error {
 	goes := mappedByGo()
 	text, err := readFile("/proc/self/maps", make([]byte, 16<<10))
@@ -96,14 +97,15 @@ func AnonymousBytes() (bytes int64, err error) {
 	return bytes, err
 }
 
-// mappedByGo returns how many bytes of writable memory the runtime has mapped.
+// mappedByGo returns how many bytes of writable memory the runtime has mapped, and the engine
+// keeps.
 func mappedByGo() int64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
 	metrics.Read(sample)
 	if sample[0].Value.Kind() != metrics.KindUint64 {
 		return 0
 	}
-	return int64(sample[0].Value.Uint64())
+	return int64(sample[0].Value.Uint64()) + offheap.Kept.Load()
 }
 
 // threadStack returns how large a thread's stack may be: the limit of the process, which glibc uses

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
 	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
@@ -292,7 +293,8 @@ func endOfZeroedData(t *testing.T) uintptr {
 	return 0
 }
 
-// Memory that the runtime maps for itself does not count as the program's.
+// Memory that the runtime maps for itself, or that the engine keeps between snapshots, does not
+// count as the program's.
 func TestMappingsOfTheRuntime(t *testing.T) {
 	if Sanitized {
 		t.Skip("a sanitizer maps memory of its own")
@@ -305,6 +307,14 @@ func TestMappingsOfTheRuntime(t *testing.T) {
 		return n
 	}
 	before := anonymous()
+	const size = 64 << 20
+	kept, err := offheap.Take(size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer offheap.Release(kept)
+	offheap.Kept.Add(size)
+	defer offheap.Kept.Add(-size)
 	var hold [][]byte
 	for range 100 {
 		b := make([]byte, 4<<20)

@@ -179,6 +179,9 @@ func (s *Snapshot) freeze(config *Config, rests bool) (err error) {
 		return err
 	}
 	s.small = !s.smallCopyFailed && rests && f.image <= smallImage && s.onDisk == 0 && !config.Foreign
+	if config.Foreign {
+		giveBackSpare() // the snapshot would have it, too, with what it leads to
+	}
 	var second Frozen
 	if rests {
 		s.process, err = s.take(func() bool { return !Marking() })

@@ -27,7 +27,7 @@ func (s *Snapshot) Heap() (*typedheap.Heap, error) {
 	if err := checkMemory(need(0, scanNeeds(s.model), 0)); err != nil {
 		return nil, err
 	}
-	graph, err := typedheap.Build(s.model, s.index, typedheap.Options{})
+	graph, err := typedheap.Build(s.model, s.index, typedheap.Options{Own: s.stopped == nil})
 	if err != nil {
 		return nil, HeapError(err)
 	}

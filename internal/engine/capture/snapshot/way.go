@@ -164,9 +164,17 @@ func (s *Snapshot) makePlan() error {
 		if err != nil {
 			return err
 		}
+		giveBackSpare()
 		plan.of, plan.bias, plan.made = s.index, s.bias, made
 	}
 	return nil
+}
+
+// giveBackSpare gives memory that is kept for the next copy in place back to the system.
+func giveBackSpare() {
+	if plan.made != nil {
+		plan.made.GiveBack()
+	}
 }
 
 // takeInPlace copies the process in place, unless it has to copy more bytes than limit.

@@ -15,7 +15,7 @@ func TestIdleVariables(t *testing.T) {
 	p := imagetest.Record(t)
 	m, err := p.Load(p)
 	require.NoError(t, err)
-	types, err := heaptype.NewTable(m, p.Index)
+	types, err := heaptype.NewTable(m, p.Index, false)
 	require.NoError(t, err)
 	g := Load(types)
 	listed, last := make(map[uint64]bool), uint64(0)

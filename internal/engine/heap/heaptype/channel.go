@@ -79,8 +79,10 @@ func (k *maker) channelOf(elem *Type) *Type {
 	id, _ := k.names.TypeByName(name)
 	t := k.byID(id)
 	if t == nil || t.chanElem != elem {
-		t = k.add(&Type{Name: name, Kind: reflect.Chan, Size: 8, chanElem: elem, chanHead: k.hchan()})
-		t.Ops = []Op{{Kind: opChan, Type: t}}
+		head := k.hchan()
+		t = k.newType(k.text(name), reflect.Chan, 8)
+		t.chanElem, t.chanHead = elem, head
+		k.addOp(t, Op{Kind: opChan, Type: t})
 		k.number(t)
 	}
 	elem.channel = t
@@ -123,7 +125,7 @@ func (k *maker) hchan() *Type {
 		}
 	}
 	d.Fields = kept
-	t := k.add(&Type{Name: d.Name, Kind: d.Kind, Size: uint64(d.Size)})
+	t := k.newType(d.Name, d.Kind, uint64(d.Size))
 	k.compile(t, d, 0, "", 0)
 	k.number(t)
 	k.chanType = t

@@ -20,7 +20,7 @@ func (k *maker) closure(f *goruntime.Func) *Type {
 	captures := k.names.Captures(f.Entry - k.m.Bias())
 	if symbol.IsShaped(f.Name) && len(captures) == 1 && captures[0].Name == debuginfo.ReceiverName && !captures[0].ByRef {
 		t := k.closureOf("func "+f.Name, f.Entry, variant{}, nil)
-		t.receiver = &captures[0]
+		t.receiver = &k.captureList(captures)[0]
 		return t
 	}
 	return k.closureOf("func "+f.Name, f.Entry, variant{}, captures)
@@ -39,7 +39,8 @@ func (k *maker) methodValue(t *Type, v variant) *Type {
 
 // closureOf lays out a closure that holds captures, behind the code pointer.
 func (k *maker) closureOf(name string, entry uint64, v variant, captures []debuginfo.Capture) *Type {
-	t := k.add(&Type{Name: name, Kind: reflect.Func, Size: 8, entry: entry, variant: v, Shaped: symbol.IsShaped(name)})
+	t := k.newType(k.text(name), reflect.Func, 8)
+	t.entry, t.variant, t.Shaped = entry, v, symbol.IsShaped(name)
 	for _, c := range captures {
 		if strings.HasPrefix(c.Name, ".autotmp_") {
 			// a temporary of the compiler; its number varies between builds
@@ -48,7 +49,7 @@ func (k *maker) closureOf(name string, entry uint64, v variant, captures []debug
 		d := k.names.Type(c.Type)
 		size := uint64(8)
 		if c.ByRef {
-			t.Ops = append(t.Ops, Op{Offset: uint64(c.Offset), Kind: opPointer, label: c.Name, lazy: k.ref(c.Type)})
+			k.addOp(t, Op{Offset: uint64(c.Offset), Kind: opPointer, label: c.Name, lazy: k.ref(c.Type)})
 			t.doubtful = t.doubtful || d.Kind == reflect.Array || d.Kind == reflect.Struct
 		} else {
 			size = uint64(max(d.Size, 0))
@@ -56,14 +57,15 @@ func (k *maker) closureOf(name string, entry uint64, v variant, captures []debug
 		}
 		t.Size = max(t.Size, (uint64(c.Offset)+size+7)&^7)
 	}
-	t.captures = captures
+	t.captures = k.captureList(captures)
 	k.number(t)
 	return t
 }
 
 // closureLike gives a closure the layout of a struct type that starts with the code pointer.
 func (k *maker) closureLike(f *goruntime.Func, name string) *Type {
-	t := k.add(&Type{Name: "func " + f.Name, Kind: reflect.Func, Size: 8, entry: f.Entry})
+	t := k.newType(k.text("func "+f.Name), reflect.Func, 8)
+	t.entry = f.Entry
 	if id, ok := k.names.TypeByName(name); ok {
 		d := k.names.Type(id)
 		t.Size = uint64(d.Size)

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
@@ -11,12 +12,21 @@ import (
 
 // byRuntimeType returns the type of a run-time descriptor in the process, nil if it is not known.
 func (k *maker) byRuntimeType(addr uint64) *Type {
-	if t, ok := k.byRType[addr]; ok {
-		return t
+	described := &k.described
+	if !k.m.IsConstant(addr) {
+		described = &k.passing
 	}
-	k.byRType[addr] = nil // cyclic descriptors end here
+	if t, ok := described.Get(addr); ok || addr == 0 {
+		return (*Type)(t)
+	}
+	described.Add(addr, nil) // cyclic descriptors end here
 	t := k.findRuntimeType(addr)
-	k.byRType[addr] = t
+	described.Add(addr, unsafe.Pointer(t))
+	if described == &k.passing {
+		if k.program.passing++; k.program.passing == maxPassing {
+			k.forget()
+		}
+	}
 	return t
 }
 
@@ -52,29 +62,34 @@ func (k *maker) findRuntimeType(addr uint64) *Type {
 // array or struct of known types. It returns nil for maps and channels, and for structs that the
 // compiler made without a name, such as the groups of a map.
 func (k *maker) madeAtRunTime(rt *goruntime.RType) *Type {
-	t := &Type{Kind: rt.Kind, Size: rt.Size, variant: variant{dict: rt.Addr}}
+	t := k.program.newType()
+	t.Kind, t.Size, t.variant = rt.Kind, rt.Size, variant{dict: rt.Addr}
 	elem := k.byRuntimeType(rt.Elem)
 	_, _, onHeap := k.m.Slot(rt.Addr)
 	switch {
 	case rt.Kind == reflect.Func:
-		t.Name, t.Ops = k.m.TypeString(rt), []Op{{Kind: opFunc}}
+		t.Name = k.m.TypeString(rt)
+		k.addOp(t, Op{Kind: opFunc})
 	case rt.Kind == reflect.Struct && onHeap:
 		k.madeStruct(t, rt)
 	case elem == nil:
 		return nil
 	case rt.Kind == reflect.Pointer:
-		t.Name, t.Ops = "*"+elem.Name, []Op{{Kind: opPointer, Type: elem}}
+		t.Name = "*" + elem.Name
+		k.addOp(t, Op{Kind: opPointer, Type: elem})
 	case rt.Kind == reflect.Slice:
-		t.Name, t.Ops = "[]"+elem.Name, []Op{{Kind: opSlice, Type: elem}}
+		t.Name = "[]" + elem.Name
+		k.addOp(t, Op{Kind: opSlice, Type: elem})
 	case rt.Kind == reflect.Array && elem.Size > 0:
 		n := rt.Size / elem.Size
 		t.Name = "[" + strconv.FormatUint(n, 10) + "]" + elem.Name
 		if elem.HasPointers() {
-			t.Ops = []Op{{Kind: OpArray, Type: elem, Len: n}}
+			k.addOp(t, Op{Kind: OpArray, Type: elem, Len: n})
 		}
 	default:
 		return nil
 	}
+	t.Name = k.text(t.Name)
 	k.add(t)
 	k.number(t)
 	return t
@@ -95,7 +110,7 @@ func (k *maker) madeStruct(t *Type, rt *goruntime.RType) {
 				return
 			}
 			o.Offset, o.label = o.Offset+f.Offset, JoinLabel(name, o.label)
-			t.Ops = append(t.Ops, o)
+			k.addOp(t, o)
 		}
 	}
 	t.Name = "struct { " + strings.Join(fields, "; ") + " }"

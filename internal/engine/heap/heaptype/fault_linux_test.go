@@ -20,13 +20,13 @@ func TestFaultKeepsNobodyWaiting(t *testing.T) {
 			parallel.Do(4, func(i int) { tt.ByID(debuginfo.TypeID(i + 1)) })
 		}
 	}
-	tt, err := NewTable(m, p.Index)
+	tt, err := NewTable(m, p.Index, false)
 	require.NoError(t, err)
 	tt.make.names = nil // making a type panics
 	require.Panics(t, ask(tt))
 	require.True(t, tt.mu.TryLock(), "locked after a type was asked for")
 
-	tt, err = NewTable(m, p.Index)
+	tt, err = NewTable(m, p.Index, false)
 	require.NoError(t, err)
 	tt.make.types = append(tt.make.types, nil) // publish panics at it
 	require.Panics(t, ask(tt))

@@ -66,12 +66,10 @@ func (tt *Table) ClosureObject(t *Type, s *goruntime.Span, obj uint32, fn debugi
 	if !t.Shaped {
 		return t
 	}
-	// Dictionaries are constants, not heap objects.
-	if dict := tt.dictionary(s.Addr(obj)); dict != 0 {
-		if on, _ := tt.Model.Object(dict); on == nil {
-			if bound := tt.variant(t, variant{dict: dict}); bound != t {
-				return bound
-			}
+	// Dictionaries are constants.
+	if dict := tt.dictionary(s.Addr(obj)); dict != 0 && tt.Model.IsConstant(dict) {
+		if bound := tt.variant(t, variant{dict: dict}); bound != t {
+			return bound
 		}
 	}
 	if fn != 0 {

@@ -116,7 +116,8 @@ func (k *maker) boundBySignature(t *Type, fn debuginfo.TypeID) *Type {
 		d.Fields = fields
 		v := t.variant
 		v.fn = fn
-		state := k.add(&Type{Name: d.Name, Kind: d.Kind, Size: uint64(d.Size), variant: v})
+		state := k.newType(d.Name, d.Kind, uint64(d.Size))
+		state.variant = v
 		k.compile(state, d, 0, "", 0)
 		k.number(state)
 		b = k.closureOf(t.Name, t.entry, v, t.captures)

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/leakgate/leakgate/internal/engine/memory/objset"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 	"github.com/leakgate/leakgate/internal/symbol"
@@ -11,39 +12,52 @@ import (
 
 // maker makes types for a Table, once each. Its methods must not run at the same time.
 type maker struct {
-	names    *debuginfo.Index
+	*program
 	m        *goruntime.Model
-	types    []*Type // by Type.Index; 0 is unused
-	byOrigin map[debuginfo.TypeID]*Type
-	refs     map[debuginfo.TypeID]*typeRef
-	byRType  map[uint64]*Type
-	nested   int // how many calls of byID are under way, one inside the other
-	chanType *Type
-	surveyed *survey // nil until it is needed
-
-	enclosures map[EnclosingQuery]*Type
-	offHeap    map[debuginfo.TypeID]bool // types of pointees: see notInHeap
+	nested   int                       // how many calls of byID are under way, one inside the other
+	offHeap  map[debuginfo.TypeID]bool // types of pointees: see notInHeap
+	passing  objset.AddressMap         // described, for descriptors that are no constants
+	surveyed *survey                   // nil until it is needed, which is once if the program lasts
 }
 
-func newMaker(m *goruntime.Model, names *debuginfo.Index) maker {
-	return maker{
-		names: names, m: m, types: []*Type{nil},
-		byOrigin: make(map[debuginfo.TypeID]*Type),
-		refs:     make(map[debuginfo.TypeID]*typeRef),
-		byRType:  make(map[uint64]*Type),
+func newMaker(m *goruntime.Model, p *program) maker {
+	return maker{program: p, m: m, offHeap: make(map[debuginfo.TypeID]bool)}
+}
 
-		enclosures: make(map[EnclosingQuery]*Type),
-		offHeap:    make(map[debuginfo.TypeID]bool),
-	}
+// newType adds a type.
+func (k *maker) newType(name string, kind reflect.Kind, size uint64) *Type {
+	t := k.program.newType()
+	t.Name, t.Kind, t.Size = name, kind, size
+	return k.add(t)
 }
 
 // add gives a type its index. Types beyond MaxIndex get none, and their objects count as untyped.
 func (k *maker) add(t *Type) *Type {
 	if len(k.types) <= MaxIndex {
 		t.Index = int32(len(k.types))
-		k.types = append(k.types, t)
+		n := len(k.types)
+		if n == cap(k.types) {
+			more := k.typeList(2 * n)
+			copy(more, k.types)
+			k.types = more
+		}
+		k.types = k.types[:n+1]
+		k.types[n] = t
 	}
 	return t
+}
+
+// addOp appends a reference to those of a type.
+func (k *maker) addOp(t *Type, o Op) {
+	o.label = k.text(o.label)
+	n := len(t.Ops)
+	if n == cap(t.Ops) {
+		more := k.opList(2*n + 1)
+		copy(more, t.Ops)
+		t.Ops = more
+	}
+	t.Ops = t.Ops[:n+1]
+	t.Ops[n] = o
 }
 
 // ref returns the reference to a type of the debug information, nil for 0.
@@ -51,11 +65,11 @@ func (k *maker) ref(id debuginfo.TypeID) *typeRef {
 	if id == 0 {
 		return nil
 	}
-	r := k.refs[id]
-	if r == nil {
-		r = &typeRef{id: id}
-		k.refs[id] = r
+	if int64(id) >= int64(len(k.origins)) {
+		return nil
 	}
+	r := &k.origins[id].typeRef
+	r.id = id
 	return r
 }
 
@@ -69,10 +83,10 @@ var allocatedAs = map[string]string{
 
 // byID returns a type of the debug information.
 func (k *maker) byID(id debuginfo.TypeID) *Type {
-	if id == 0 {
+	if id == 0 || int64(id) >= int64(len(k.origins)) {
 		return nil
 	}
-	if t := k.byOrigin[id]; t != nil {
+	if t := k.origins[id].made; t != nil {
 		return t
 	}
 	if k.nested > maxDepth {
@@ -82,13 +96,13 @@ func (k *maker) byID(id debuginfo.TypeID) *Type {
 	if symbol.IsShaped(d.Name) {
 		if i := k.instance(id, d); i != id {
 			t := k.byID(i)
-			k.byOrigin[id] = t
+			k.origins[id].made = t
 			return t
 		}
 	}
-	t := &Type{Name: d.Name, Shaped: symbol.IsShaped(d.Name), Kind: d.Kind, Size: uint64(max(d.Size, 0)), Elem: d.Elem, key: d.Key, Origin: id}
-	k.byOrigin[id] = t
-	k.add(t)
+	t := k.newType(d.Name, d.Kind, uint64(max(d.Size, 0)))
+	t.Shaped, t.Elem, t.key, t.Origin = symbol.IsShaped(d.Name), d.Elem, d.Key, id
+	k.origins[id].made = t
 	layout := d
 	if as, ok := allocatedAs[d.Name]; ok {
 		if real, found := k.names.TypeByName(as); found {
@@ -101,8 +115,8 @@ func (k *maker) byID(id debuginfo.TypeID) *Type {
 		t.chanElem, t.chanHead = k.byID(d.Elem), k.hchan()
 	}
 	k.compile(t, layout, 0, "", 0)
-	k.nested--
 	k.number(t)
+	k.nested--
 	return t
 }
 
@@ -122,7 +136,7 @@ func (k *maker) compile(t *Type, d debuginfo.Type, off uint64, label string, dep
 		return
 	}
 	if kind, target, ok := k.reference(d); ok {
-		t.Ops = append(t.Ops, Op{Offset: off, Kind: kind, label: label, lazy: k.ref(target)})
+		k.addOp(t, Op{Offset: off, Kind: kind, label: label, lazy: k.ref(target)})
 		return
 	}
 	switch d.Kind {
@@ -135,7 +149,7 @@ func (k *maker) compile(t *Type, d debuginfo.Type, off uint64, label string, dep
 			k.compile(t, k.names.Type(d.Elem), off, label+"[0]", depth+1)
 			return
 		}
-		t.Ops = append(t.Ops, Op{Offset: off, Kind: OpArray, label: label, Type: elem, Len: uint64(d.Len)})
+		k.addOp(t, Op{Offset: off, Kind: OpArray, label: label, Type: elem, Len: uint64(d.Len)})
 	case reflect.Struct:
 		if strings.HasPrefix(d.Name, TrieMapPrefix) || strings.HasPrefix(d.Name, canonMapPrefix) {
 			k.compileTrie(t, d, off, label, depth)
@@ -150,7 +164,7 @@ func (k *maker) compile(t *Type, d debuginfo.Type, off uint64, label string, dep
 				name = label
 			}
 			if kind, target, ok := k.hiddenReference(d, f); ok {
-				t.Ops = append(t.Ops, Op{Offset: off + uint64(f.Offset), Kind: kind, label: name, lazy: k.ref(target)})
+				k.addOp(t, Op{Offset: off + uint64(f.Offset), Kind: kind, label: name, lazy: k.ref(target)})
 				continue
 			}
 			k.compile(t, k.names.Type(f.Type), off+uint64(f.Offset), name, depth+1)
@@ -265,9 +279,13 @@ func (k *maker) number(t *Type) {
 		}
 	}
 	t.Refs = ords
-	var words []uint32
+	var room [maxWords + 2]uint32
+	words := room[:0]
 	if t.pointerWords(0, &words) {
-		t.Words = words
+		if len(words) > 0 {
+			t.Words = k.wordList(len(words))
+			copy(t.Words, words)
+		}
 		for _, w := range words {
 			if w < 64 {
 				t.Mask |= 1 << w
@@ -308,7 +326,7 @@ func (k *maker) bytes() *Type {
 	if id, ok := k.names.TypeByName("uint8"); ok {
 		return k.byID(id)
 	}
-	return k.add(&Type{Name: "uint8", Size: 1})
+	return k.newType("uint8", reflect.Invalid, 1)
 }
 
 // hiddenReference returns the real type of a field whose static type hides its target: the pointer

@@ -2,8 +2,6 @@ package heaptype
 
 import (
 	"strings"
-	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
@@ -19,35 +17,25 @@ type Table struct {
 	Model   *goruntime.Model
 	Names   *debuginfo.Index
 	Offsets offsets
+	*program
 
-	list     atomic.Pointer[[]*Type] // by Type.Index; 0 is unused
-	byRType  objset.AddressMap       // *dynamicType
-	byItab   objset.AddressMap       // *dynamicType
-	closures objset.AddressMap       // *Type by the function's address
-	// *Type by the address of a func value that is not on the heap
-	funcs        objset.AddressMap
-	elemOfString atomic.Pointer[Type]
+	passing objset.AddressMap // *Type, of descriptors that are no constants
+	byItab  objset.AddressMap // *Type
+	funcs   objset.AddressMap // *Type by the address of a func value that is not on the heap
 
-	mu   sync.Mutex // guards make, and additions to the maps
-	make maker
+	make maker // guarded by program.mu
 }
 
-// dynamicType is the type that an interface's type word leads to.
-type dynamicType struct {
-	t      *Type
-	direct bool // the interface holds the value itself, not a pointer to it
-}
-
-// NewTable returns a table without types. It fails if the debug information lacks the runtime's
+// NewTable returns a table without types; if own says that the model is of this process, it shares
+// those of other such tables. It fails if the debug information lacks the runtime's
 // containers.
-func NewTable(m *goruntime.Model, names *debuginfo.Index) (*Table, error) {
+func NewTable(m *goruntime.Model, names *debuginfo.Index, own bool) (*Table, error) {
 	o, err := loadOffsets(m)
 	if err != nil {
 		return nil, err
 	}
-	tt := &Table{Model: m, Names: names, Offsets: o, make: newMaker(m, names)}
-	tt.list.Store(&[]*Type{nil})
-	return tt, nil
+	p := programOf(names, m.Bias(), own)
+	return &Table{Model: m, Names: names, Offsets: o, program: p, make: newMaker(m, p)}, nil
 }
 
 // At returns a type by its number, nil for 0.
@@ -66,13 +54,13 @@ func (tt *Table) maker() *maker {
 // to it.
 func (tt *Table) publish() {
 	known := len(*tt.list.Load())
-	if known == len(tt.make.types) {
+	if known == len(tt.types) {
 		return
 	}
-	for _, t := range tt.make.types[known:] {
+	for _, t := range tt.types[known:] {
 		t.IsGroup = strings.HasPrefix(t.Name, groupPrefix)
 	}
-	all := tt.make.types
+	all := tt.types
 	tt.list.Store(&all)
 }
 
@@ -81,6 +69,9 @@ func (tt *Table) publish() {
 func (tt *Table) done() {
 	defer tt.mu.Unlock()
 	tt.publish()
+	if tt.make.nested != 0 {
+		tt.forget() // a panic has left a type half made
+	}
 }
 
 // ByID returns a type of the debug information, nil for 0.
@@ -131,50 +122,48 @@ func (tt *Table) byteType() *Type {
 	return t
 }
 
-// dynamic returns the type of a run-time descriptor in the process, nil if it is not known.
-func (tt *Table) dynamic(addr uint64) *dynamicType {
-	if d, ok := tt.byRType.Get(addr); ok {
-		return (*dynamicType)(d)
+// ByDescriptor returns the type of a run-time descriptor in the process, nil if it is not known.
+func (tt *Table) ByDescriptor(addr uint64) *Type {
+	if t, ok := tt.byRType.Get(addr); ok {
+		return (*Type)(t)
+	}
+	if t, ok := tt.passing.Get(addr); ok {
+		return (*Type)(t)
 	}
 	rt := tt.Model.Type(addr)
 	if rt == nil {
 		return nil
 	}
 	defer tt.done()
-	k := tt.maker()
-	if d, ok := tt.byRType.Get(addr); ok {
-		return (*dynamicType)(d)
+	k, known := tt.maker(), &tt.byRType
+	if !tt.Model.IsConstant(addr) {
+		known = &tt.passing
 	}
-	var d *dynamicType
-	if t := k.byRuntimeType(addr); t != nil {
-		d = &dynamicType{t, rt.Direct}
+	if t, ok := known.Get(addr); ok {
+		return (*Type)(t)
+	}
+	t := k.byRuntimeType(addr)
+	if t != nil && rt.Direct {
+		t.direct.Store(true)
 	}
 	tt.publish()
-	tt.byRType.Add(addr, unsafe.Pointer(d))
-	return d
-}
-
-// ByDescriptor returns the type of a run-time descriptor in the process, nil if it is not known.
-func (tt *Table) ByDescriptor(addr uint64) *Type {
-	if d := tt.dynamic(addr); d != nil {
-		return d.t
-	}
-	return nil
+	known.Add(addr, unsafe.Pointer(t))
+	return t
 }
 
 // ofItab returns the type that an itab leads to, nil if it is not known; ok is false if there can
 // be no itab at the address.
-func (tt *Table) ofItab(tab uint64) (d *dynamicType, ok bool) {
-	if d, ok := tt.byItab.Get(tab); ok {
-		return (*dynamicType)(d), true
+func (tt *Table) ofItab(tab uint64) (t *Type, ok bool) {
+	if t, ok := tt.byItab.Get(tab); ok {
+		return (*Type)(t), true
 	}
 	if !tt.Model.Mem.Try(tab, 16) {
 		return nil, false
 	}
-	if d = tt.dynamic(tt.Model.Mem.U64(tab + 8)); d != nil {
-		tt.add(&tt.byItab, tab, unsafe.Pointer(d))
+	if t = tt.ByDescriptor(tt.Model.Mem.U64(tab + 8)); t != nil {
+		tt.add(&tt.byItab, tab, unsafe.Pointer(t))
 	}
-	return d, true
+	return t, true
 }
 
 // add adds an entry to a map, unless another goroutine has added it meanwhile.
@@ -265,11 +254,9 @@ func (tt *Table) variant(t *Type, v variant) *Type {
 	}
 	made := k.variant(t, v)
 	tt.publish()
-	all := []typeVariant{{v, made}}
-	if known := t.variants.Load(); known != nil {
-		all = append(all, *known...)
-	}
-	t.variants.Store(&all)
+	of := tt.newVariant()
+	of.variant, of.t, of.other = v, made, t.variants.Load()
+	t.variants.Store(of)
 	return made
 }
 

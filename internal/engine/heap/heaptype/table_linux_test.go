@@ -4,6 +4,7 @@ package heaptype
 
 import (
 	"reflect"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -12,15 +13,16 @@ import (
 	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
-// Several goroutines request all types of a program at once, each in another order. All get the
-// same types, which equal those that a single goroutine gets, except for their indexes.
+// Several goroutines request all types of a program at once, each in another order and half of them
+// from another table. All get the same types, which equal those that a single goroutine gets from a
+// table that shares none, except for their indexes.
 func TestTypesForManyGoroutines(t *testing.T) {
 	p := imagetest.Record(t)
 	index := p.Index
-	load := func() *Table {
+	load := func(own bool) *Table {
 		m, err := p.Load(p)
 		require.NoError(t, err)
-		tt, err := NewTable(m, index)
+		tt, err := NewTable(m, index, own)
 		require.NoError(t, err)
 		return tt
 	}
@@ -44,16 +46,19 @@ func TestTypesForManyGoroutines(t *testing.T) {
 		}
 		return found
 	}
-	alone := ask(load(), 0)
+	alone := ask(load(false), 0)
 
 	const workers = 8
-	together := load()
+	together := [2]*Table{load(true), load(true)}
 	var results [workers][]*Type
 	var wg sync.WaitGroup
 	for w := range workers {
-		wg.Go(func() { results[w] = ask(together, w*index.NumTypes()/workers) })
+		wg.Go(func() { results[w] = ask(together[w%2], w*index.NumTypes()/workers) })
 	}
 	wg.Wait()
+	for range 3 {
+		runtime.GC() // the kept types have to keep what they lead to, or lead out of the heap
+	}
 	made := 0
 	for i, want := range alone {
 		got := results[0][i]
@@ -69,8 +74,11 @@ func TestTypesForManyGoroutines(t *testing.T) {
 		require.Equal(t, want.Words, got.Words, want.Name)
 		require.Equal(t, want.Refs, got.Refs, want.Name)
 		require.Len(t, got.Ops, len(want.Ops), want.Name)
+		for ref := range want.Refs {
+			require.Equal(t, want.Label(ref), got.Label(ref), want.Name)
+		}
 		if got.Index != 0 {
-			require.Same(t, got, together.At(got.Index))
+			require.Same(t, got, together[1].At(got.Index))
 		}
 	}
 	require.Greater(t, made, 1000)

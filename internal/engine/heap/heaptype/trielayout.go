@@ -38,7 +38,8 @@ func IsTrie(name string) bool {
 // trieLayout finds the layout of the nodes of a HashTrieMap type, unknownTrie if the debug
 // information lacks it.
 func (k *maker) trieLayout(t *Type) *trieLayout {
-	l := &trieLayout{overflow: 8}
+	l := k.newTrieLayout()
+	l.overflow = 8
 	for _, f := range k.names.Type(k.rootNode(t.Origin)).Fields {
 		if f.Name == "children" {
 			l.children, l.childCount = uint64(f.Offset), uint64(max(k.names.Type(f.Type).Len, 0))
@@ -47,9 +48,10 @@ func (k *maker) trieLayout(t *Type) *trieLayout {
 	if strings.HasPrefix(t.Name, canonMapPrefix) {
 		// struct { isEntry bool; overflow pointer; key weak.Pointer[T]; hash uintptr }
 		id, _ := k.names.TypeByName("internal/runtime/atomic.Uintptr")
-		l.key = &Type{Ops: []Op{{Kind: opPointer, lazy: k.ref(id)}}}
+		l.key = k.program.newType()
+		k.addOp(l.key, Op{Kind: opPointer, lazy: k.ref(id)})
 		k.number(l.key)
-		l.val, l.keyAt, l.valAt = &Type{}, 16, 24
+		l.val, l.keyAt, l.valAt = k.program.newType(), 16, 24
 		return l
 	}
 	// go1.27 omits the entry type itself. Its layout is computed from its parts:
@@ -135,7 +137,7 @@ func (k *maker) align(d debuginfo.Type, depth int) uint64 {
 func (k *maker) compileTrie(t *Type, d debuginfo.Type, off uint64, label string, depth int) {
 	for _, f := range d.Fields {
 		if f.Name == "root" {
-			t.Ops = append(t.Ops, Op{Offset: off + uint64(f.Offset), Kind: opTrie, label: label, lazy: k.ref(d.ID)})
+			k.addOp(t, Op{Offset: off + uint64(f.Offset), Kind: opTrie, label: label, lazy: k.ref(d.ID)})
 			continue
 		}
 		k.compile(t, k.names.Type(f.Type), off+uint64(f.Offset), JoinLabel(label, f.Name), depth+1)

@@ -60,6 +60,12 @@ type typeRef struct {
 	t  atomic.Pointer[Type]
 }
 
+// An origin is a type of the debug information, and the reference to it.
+type origin struct {
+	made *Type // nil if it is not made yet; it may not be published
+	typeRef
+}
+
 // Type is a type as the walk needs it: the references in it, flattened, in order of offset. Once it
 // is in the table, only the fields that are filled in at first use change.
 type Type struct {
@@ -92,9 +98,11 @@ type Type struct {
 
 	IsGroup bool // the type is a group of slots of a map
 
+	direct atomic.Bool // an interface holds values of the type themselves, not pointers to them
+
 	layout   atomic.Pointer[mapLayout]
-	trie     atomic.Pointer[trieLayout]    // of a HashTrieMap
-	variants atomic.Pointer[[]typeVariant] // closures
+	trie     atomic.Pointer[trieLayout]  // of a HashTrieMap
+	variants atomic.Pointer[typeVariant] // closures
 }
 
 // A variant distinguishes closure types of one function: by pointer mask and size of the closures,
@@ -108,15 +116,14 @@ type variant struct {
 
 type typeVariant struct {
 	variant
-	t *Type
+	t     *Type
+	other *typeVariant // of the same type; nil: there are no more
 }
 
 func (t *Type) knownVariant(v variant) *Type {
-	if known := t.variants.Load(); known != nil {
-		for i := range *known {
-			if k := &(*known)[i]; k.variant == v {
-				return k.t
-			}
+	for k := t.variants.Load(); k != nil; k = k.other {
+		if k.variant == v {
+			return k.t
 		}
 	}
 	return nil

@@ -159,22 +159,22 @@ func (w *Walker) Interface(kind opKind, ref uint32, tab, data uint64) {
 	if data == 0 {
 		return
 	}
-	var d *dynamicType
+	var t *Type
 	if kind == OpIface {
 		var ok bool
-		if d, ok = w.Types.ofItab(tab); !ok {
+		if t, ok = w.Types.ofItab(tab); !ok {
 			return
 		}
 	} else {
-		d = w.Types.dynamic(tab)
+		t = w.Types.ByDescriptor(tab)
 	}
 	switch {
-	case d == nil:
+	case t == nil:
 		w.Emit(Edge{Ref: ref, To: data})
-	case d.direct:
-		w.direct(ref, d.t, data)
+	case t.direct.Load():
+		w.direct(ref, t, data)
 	default:
-		w.Emit(Edge{Ref: ref, To: data, Size: d.t.Size, Type: d.t, Layout: LayoutBoxed, Confidence: FromDynamic})
+		w.Emit(Edge{Ref: ref, To: data, Size: t.Size, Type: t, Layout: LayoutBoxed, Confidence: FromDynamic})
 	}
 }
 

@@ -39,6 +39,7 @@ type Options struct {
 	Workers    int // goroutines; 0: as many as the heap is worth
 	DenseRound int // see inferrer.dense; 0: by the size of the heap
 	Portions   heaptype.PortionSizes
+	Own        bool // the process is this one: see heaptype.NewTable
 }
 
 // Build marks the live objects of a process, and infers their types. Close gives back the memory
@@ -46,7 +47,7 @@ type Options struct {
 //
 //go:norace
 func Build(m *goruntime.Model, names *debuginfo.Index, options Options) (*Heap, error) {
-	types, err := heaptype.NewTable(m, names)
+	types, err := heaptype.NewTable(m, names, options.Own)
 	if err != nil {
 		return nil, err
 	}

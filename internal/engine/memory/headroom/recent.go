@@ -1,6 +1,7 @@
 package headroom
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -38,6 +39,16 @@ func (r *Recent) Check(n Need) error {
 	}
 	r.limits, r.until, r.of, r.own = r.Limits(), realtime.Clock()+ampleFor, r.System, own
 	return shortage(r.limits, n)
+}
+
+// HasOwn reports whether the process has a limit of its own on its address space or data.
+func HasOwn() bool {
+	for _, l := range ownLimits() {
+		if l.Cur <= math.MaxInt64 {
+			return true
+		}
+	}
+	return false
 }
 
 // ample reports whether limits leave far more than is needed.

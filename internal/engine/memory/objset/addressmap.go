@@ -11,8 +11,9 @@ import (
 // is no key. All values of a map are pointers to one type; type parameters would express that, but
 // each instantiation adds 10 KB to every test binary.
 type AddressMap struct {
-	slots atomic.Pointer[[]slot] // a power of two of them, at most half in use
-	used  int
+	Memory func(bytes uintptr) unsafe.Pointer // makes zeroed memory for the map; nil: it is on the heap
+	slots  atomic.Pointer[[]slot]             // a power of two of them, at most half in use
+	used   int
 }
 
 // slot is free while its address is 0. Its value is stored before its address.
@@ -34,12 +35,12 @@ func (m *AddressMap) Get(addr uint64) (value unsafe.Pointer, ok bool) {
 // Len returns the number of addresses. It must not run concurrently with Add.
 func (m *AddressMap) Len() int { return m.used }
 
-// Add sets the value of an address, which must not be 0 and not be in the map.
+// Add sets the value of an address, which must not be 0.
 func (m *AddressMap) Add(addr uint64, value unsafe.Pointer) {
 	slots := m.slots.Load()
 	if slots == nil || 2*m.used >= len(*slots) {
 		old := slots
-		grown := make([]slot, max(64, 4*m.used))
+		grown := m.room(max(64, 4*m.used))
 		slots = &grown
 		if old != nil {
 			for _, s := range *old {
@@ -52,8 +53,17 @@ func (m *AddressMap) Add(addr uint64, value unsafe.Pointer) {
 	}
 	s := findSlot(*slots, addr)
 	atomic.StorePointer(&s.value, value)
-	atomic.StoreUint64(&s.addr, addr)
-	m.used++
+	if s.addr != addr {
+		atomic.StoreUint64(&s.addr, addr)
+		m.used++
+	}
+}
+
+func (m *AddressMap) room(n int) []slot {
+	if m.Memory == nil {
+		return make([]slot, n)
+	}
+	return unsafe.Slice((*slot)(m.Memory(uintptr(n)*unsafe.Sizeof(slot{}))), n)
 }
 
 // findSlot returns the slot of an address, or the free slot where the address would be.

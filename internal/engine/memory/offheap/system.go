@@ -1,6 +1,14 @@
 package offheap
 
-import "github.com/leakgate/leakgate/internal/engine/memory/remedy"
+import (
+	"sync/atomic"
+
+	"github.com/leakgate/leakgate/internal/engine/memory/remedy"
+)
+
+// Kept is how many bytes from Take and Reserve are kept between snapshots. They are no memory of
+// the program.
+var Kept atomic.Int64
 
 // Take returns zeroed memory of the given number of bytes.
 func Take(bytes int) ([]byte, error) { return take(bytes) }

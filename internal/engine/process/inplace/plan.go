@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"strings"
+	"sync/atomic"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
@@ -23,6 +24,9 @@ type Plan struct {
 	places    places
 	variables []image.Range // to which the program writes
 	tables    []image.Range // to which nobody writes, whatever the system says of their pages
+	// memory of a copy with a limit that is closed, for the next one: to get as much from the
+	// system takes longer than to fill it
+	spare atomic.Pointer[[][]byte]
 }
 
 // places are addresses of the runtime's variables, and offsets of fields.

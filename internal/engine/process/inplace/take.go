@@ -36,7 +36,9 @@ type Image struct {
 	pause, frozen time.Duration
 	size          int64
 	held          []image.Piece
-	areas         [][]byte // memory from the system, to be released
+	areas         [][]byte // memory from the system, to be released; the first is the control's
+	plan          *Plan
+	spares        bool // the next copy may use the areas: the process has no need of the address space
 }
 
 // ErrRestless is the error of a heap that grew faster than it could be copied.
@@ -71,26 +73,19 @@ func (p *Plan) Take(ready func() bool, limit int64) (*Image, error) {
 func (p *Plan) TakeMarks(ready func() bool) (*Image, error) { return p.take(ready, AnySize, true) }
 
 func (p *Plan) take(ready func() bool, limit int64, marks bool) (_ *Image, err error) {
-	i := &Image{}
+	i := &Image{plan: p}
 	defer func() {
 		if err != nil {
-			_ = i.Close()
+			_ = i.drop(0)
 		}
 	}()
-	variables := p.regions()
-	area, err := i.memory(unsafe.Sizeof(control{}) + uintptr(len(variables))*unsafe.Sizeof(region{}))
+	tries, small := maxTries, limit < AnySize
+	if small {
+		tries, i.areas = maxSmallTries, p.swapSpare(nil)
+	}
+	c, err := i.control(marks)
 	if err != nil {
 		return nil, err
-	}
-	c := (*control)(unsafe.Pointer(unsafe.SliceData(area)))
-	c.places, c.marks = p.places, marks
-	list := unsafe.Slice((*region)(unsafe.Add(unsafe.Pointer(c), unsafe.Sizeof(control{}))), len(variables))
-	copy(list, variables)
-	c.variables, c.nvariables = address(unsafe.Pointer(unsafe.SliceData(list))), uintptr(len(list))
-
-	tries := maxTries
-	if limit < AnySize {
-		tries = maxSmallTries
 	}
 	for range tries {
 		done := false
@@ -104,6 +99,8 @@ func (p *Plan) take(ready func() bool, limit int64, marks bool) (_ *Image, err e
 		if done && alone {
 			i.pc, i.sp, i.g, i.size = c.pc, c.sp, c.g, int64(c.heapBytes+c.otherBytes)
 			i.hold(c, p.constants())
+			c.copied += uintptr(i.size)
+			i.spares = small && c.copied <= maxSpared && !headroom.HasOwn()
 			return i, nil
 		}
 		if err := i.drop(1); err != nil { // all but the control area
@@ -113,17 +110,26 @@ func (p *Plan) take(ready func() bool, limit int64, marks bool) (_ *Image, err e
 	return nil, &freeze.Error{Op: operation, Remedy: "let the program come to rest before the assertion", Err: ErrRestless}
 }
 
-func (p *Plan) regions() []region {
-	list := make([]region, len(p.variables))
-	for i, v := range p.variables {
-		list[i] = region{addr: uintptr(v.Addr), size: uintptr(v.Len)}
+// control returns the control of a copy, in the first area.
+func (i *Image) control(marks bool) (*control, error) {
+	variables := i.plan.variables
+	if len(i.areas) == 0 {
+		if _, err := i.memory(unsafe.Sizeof(control{}) + uintptr(len(variables))*unsafe.Sizeof(region{})); err != nil {
+			return nil, err
+		}
 	}
-	return list
+	c := (*control)(unsafe.Pointer(unsafe.SliceData(i.areas[0])))
+	c.places, c.marks = i.plan.places, marks
+	list := unsafe.Slice((*region)(unsafe.Add(unsafe.Pointer(c), unsafe.Sizeof(control{}))), len(variables))
+	for k, v := range variables {
+		list[k] = region{addr: uintptr(v.Addr), size: uintptr(v.Len)}
+	}
+	c.variables, c.nvariables = address(unsafe.Pointer(unsafe.SliceData(list))), uintptr(len(list))
+	return c, nil
 }
 
 // try measures, gets memory and copies, on one processor. In between, other goroutines may run.
 func (i *Image) try(c *control, ready func() bool, limit int64) (done bool, err error) {
-	c.lo, c.hi, c.mirror, c.bits, c.provided, c.others, c.othersSize, c.regions, c.maxRegions = 0, 0, 0, 0, 0, 0, 0, 0, 0
 	c.prepared = false
 	if !i.pinned(c, measure) {
 		return false, nil
@@ -131,15 +137,9 @@ func (i *Image) try(c *control, ready func() bool, limit int64) (done bool, err 
 	if int64(c.heapBytes+c.otherBytes) > limit {
 		return false, &freeze.Error{Op: operation, Err: ErrSize}
 	}
-	c.lo, c.hi = c.min&^(provision-1), (c.max+mirrorGrowth)&^(provision-1)
-	c.othersSize = c.otherBytes + c.otherBytes/growthShare + othersGrowth
-	c.maxRegions = c.nregions + c.nregions/growthShare + regionsGrowth
-	need := int64(c.heapBytes + c.othersSize)
-	space := int64(c.hi-c.lo) + int64(c.othersSize)
-	if err := (headroom.System{}).Check(headroom.Need{Resident: need, Private: need, Address: space}); err != nil {
-		return false, &freeze.Error{Op: operation, Err: err}
-	}
-	if err := i.room(c); err != nil {
+	if len(i.areas) > 1 && c.hasRoom() {
+		clear(rawmem.Bytes(c.bits, c.pages()/8+1))
+	} else if err := i.room(c); err != nil {
 		return false, err
 	}
 	if done, err := i.prepare(c, limit < AnySize); !done || err != nil {
@@ -155,8 +155,24 @@ func (i *Image) try(c *control, ready func() bool, limit int64) (done bool, err 
 	return done, nil
 }
 
-// room reserves memory as large as the walk measured.
+// hasRoom reports whether the areas of an earlier copy have room for what the walk measured.
+func (c *control) hasRoom() bool {
+	return c.lo <= c.min && c.max <= c.hi && c.otherBytes <= c.othersSize && c.nregions <= c.maxRegions
+}
+
+// room reserves memory for what the walk measured, and more.
 func (i *Image) room(c *control) error {
+	if err := i.drop(1); err != nil {
+		return err
+	}
+	c.lo, c.hi, c.copied = c.min&^(provision-1), (c.max+mirrorGrowth)&^(provision-1), 0
+	c.othersSize = c.otherBytes + c.otherBytes/growthShare + othersGrowth
+	c.maxRegions = c.nregions + c.nregions/growthShare + regionsGrowth
+	need := int64(c.heapBytes + c.othersSize)
+	space := int64(c.hi-c.lo) + int64(c.othersSize)
+	if err := (headroom.System{}).Check(headroom.Need{Resident: need, Private: need, Address: space}); err != nil {
+		return &freeze.Error{Op: operation, Err: err}
+	}
 	mirror, err := i.reserve(c.hi - c.lo)
 	if err != nil {
 		return err
@@ -347,9 +363,12 @@ func (i *Image) Pause() time.Duration { return i.pause }
 // Frozen returns when the process was copied, as freeze.Process.Frozen does.
 func (i *Image) Frozen() time.Duration { return i.frozen }
 
-// Close releases all memory; slices that Held returned must not be used afterwards. Further calls
-// do nothing.
+// Close releases all memory, or has the next copy use it; slices that Held returned must not
+// be used afterwards. Further calls do nothing.
 func (i *Image) Close() error {
 	i.held = nil
+	if i.spares {
+		i.spares, i.areas = false, i.plan.swapSpare(i.areas) // it may have the memory of another copy
+	}
 	return i.drop(0)
 }

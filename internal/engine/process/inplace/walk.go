@@ -56,6 +56,8 @@ type control struct {
 	others, othersSize  uintptr
 	regions, maxRegions uintptr // of region
 
+	copied uintptr // bytes, by all copies to these areas
+
 	// The results of the walk.
 	min, max                        uintptr // of all spans
 	heapBytes, otherBytes, nregions uintptr

@@ -20,7 +20,7 @@ type Module struct {
 	BSS, EBSS         uint64
 	NoPtrBSS, ENoPtr  uint64
 	types, etypes     uint64
-	rodata            uint64
+	rodata, noPtrData uint64
 	gofunc, epclntab  uint64
 	DataMask, BSSMask []byte // a bit for each word: may hold a pointer
 	funcnames, cutab  []byte
@@ -65,6 +65,7 @@ func (m *Model) loadModules(first uint64) error {
 			{at.Types, &mod.types},
 			{at.TypesEnd, &mod.etypes},
 			{at.ROData, &mod.rodata},
+			{at.NoPtrData, &mod.noPtrData},
 			{at.GoFunc, &mod.gofunc},
 			{at.LinesEnd, &mod.epclntab},
 		} {
@@ -154,6 +155,19 @@ func (m *Model) moduleOfPC(pc uint64) *Module {
 		}
 	}
 	return nil
+}
+
+// IsConstant reports whether an address lies among the constants of a module. In programs that are
+// position-independent, those with addresses in them lie apart, from the types to the variables
+// (cmd/link/internal/ld/data.go, dodata).
+func (m *Model) IsConstant(addr uint64) bool {
+	for _, mod := range m.Modules {
+		apart := mod.types > mod.epclntab
+		if mod.types <= addr && addr < mod.etypes || mod.rodata <= addr && addr < mod.epclntab || apart && mod.types <= addr && addr < mod.noPtrData {
+			return true
+		}
+	}
+	return false
 }
 
 func (m *Model) moduleOfType(addr uint64) *Module {

@@ -1,0 +1,168 @@
+package heaptype
+
+import (
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/leakgate/leakgate/internal/engine/memory/objset"
+	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
+)
+
+// A program is what Tables know of a program, apart from what the memory of one process tells: its
+// types. That of this process outlives a snapshot, since to make the types again is much of the
+// cost of a small scan. It lies outside of the Go heap then, where neither the collector nor the
+// program's own figures see it, and has no pointers into the heap but to the index, which it keeps.
+type program struct {
+	names *debuginfo.Index
+	bias  uint64
+	// lasting says that the memory is from outside of the Go heap, and is never given back: reports
+	// have labels of types.
+	lasting bool
+	free    []byte // of the last block of that memory
+
+	list     atomic.Pointer[[]*Type] // by Type.Index; 0 is unused
+	byRType  objset.AddressMap       // *Type, of descriptors that are constants
+	closures objset.AddressMap       // *Type by the function's address
+
+	elemOfString atomic.Pointer[Type]
+
+	mu sync.Mutex // guards what follows, and additions to the maps
+	// only makers use these
+	types      []*Type           // list, with types that are not published yet
+	origins    []origin          // by debuginfo.TypeID
+	described  objset.AddressMap // *Type by the address of the run-time descriptor, if that is a constant
+	chanType   *Type
+	enclosures map[EnclosingQuery]*Type
+	passing    int // descriptors that are no constants, so that each snapshot makes their types again
+}
+
+// maxPassing is how many passing descriptors there may be until snapshots do without kept types.
+const maxPassing = 10_000
+
+// kept is the program of this process.
+var kept struct {
+	made    atomic.Bool
+	program atomic.Pointer[program] // nil before it is made, and after it was forgotten
+}
+
+// programOf returns the program for a new Table. own says that it is this process's.
+func programOf(names *debuginfo.Index, bias uint64, own bool) *program {
+	p := kept.program.Load()
+	if own && p != nil && p.names == names && p.bias == bias {
+		return p
+	}
+	p = &program{names: names, bias: bias, lasting: own && kept.made.CompareAndSwap(false, true), enclosures: make(map[EnclosingQuery]*Type)}
+	if p.lasting {
+		p.byRType.Memory, p.closures.Memory, p.described.Memory = p.memory, p.memory, p.memory
+	}
+	p.types, p.origins = p.typeList(1), p.originList(names.NumTypes()+1)
+	all := p.types
+	p.list.Store(&all)
+	if p.lasting {
+		kept.program.Store(p)
+	}
+	return p
+}
+
+// forget makes later tables do without the program.
+func (p *program) forget() { kept.program.CompareAndSwap(p, nil) }
+
+// memory returns zeroed memory outside of the Go heap; nil if the program does not last, and is to
+// be on the heap.
+func (p *program) memory(bytes uintptr) unsafe.Pointer {
+	const block = 256 << 10
+	if !p.lasting {
+		return nil
+	}
+	bytes = (bytes + 7) &^ 7
+	if bytes > uintptr(len(p.free)) {
+		n := (bytes + block - 1) &^ (block - 1)
+		words := offheap.Make(int(n / 4))
+		offheap.Kept.Add(int64(n))
+		p.free = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), n)
+	}
+	at := unsafe.Pointer(unsafe.SliceData(p.free))
+	p.free = p.free[bytes:]
+	return at
+}
+
+// text returns a string with its text in the program's memory.
+func (p *program) text(s string) string {
+	if !p.lasting || s == "" {
+		return s
+	}
+	b := unsafe.Slice((*byte)(p.memory(uintptr(len(s)))), len(s))
+	copy(b, s)
+	return unsafe.String(unsafe.SliceData(b), len(b))
+}
+
+// The functions below make values and lists in the program's memory. One function for all, with a
+// type parameter, would add 15 KB to every test binary.
+
+//go:noinline
+func (p *program) newType() *Type {
+	if at := p.memory(unsafe.Sizeof(Type{})); at != nil {
+		return (*Type)(at)
+	}
+	return new(Type)
+}
+
+func (p *program) typeList(n int) []*Type {
+	if at := p.memory(uintptr(n) * unsafe.Sizeof((*Type)(nil))); at != nil {
+		return unsafe.Slice((**Type)(at), n)
+	}
+	return make([]*Type, n)
+}
+
+func (p *program) originList(n int) []origin {
+	if at := p.memory(uintptr(n) * unsafe.Sizeof(origin{})); at != nil {
+		return unsafe.Slice((*origin)(at), n)
+	}
+	return make([]origin, n)
+}
+
+func (p *program) opList(n int) []Op {
+	if at := p.memory(uintptr(n) * unsafe.Sizeof(Op{})); at != nil {
+		return unsafe.Slice((*Op)(at), n)
+	}
+	return make([]Op, n)
+}
+
+func (p *program) wordList(n int) []uint32 {
+	if at := p.memory(uintptr(n) * unsafe.Sizeof(uint32(0))); at != nil {
+		return unsafe.Slice((*uint32)(at), n)
+	}
+	return make([]uint32, n)
+}
+
+func (p *program) captureList(of []debuginfo.Capture) []debuginfo.Capture {
+	if at := p.memory(uintptr(len(of)) * unsafe.Sizeof(debuginfo.Capture{})); at != nil {
+		list := unsafe.Slice((*debuginfo.Capture)(at), len(of))
+		copy(list, of)
+		return list
+	}
+	return of
+}
+
+func (p *program) newVariant() *typeVariant {
+	if at := p.memory(unsafe.Sizeof(typeVariant{})); at != nil {
+		return (*typeVariant)(at)
+	}
+	return new(typeVariant)
+}
+
+func (p *program) newMapLayout() *mapLayout {
+	if at := p.memory(unsafe.Sizeof(mapLayout{})); at != nil {
+		return (*mapLayout)(at)
+	}
+	return new(mapLayout)
+}
+
+func (p *program) newTrieLayout() *trieLayout {
+	if at := p.memory(unsafe.Sizeof(trieLayout{})); at != nil {
+		return (*trieLayout)(at)
+	}
+	return new(trieLayout)
+}

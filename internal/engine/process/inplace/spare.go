@@ -1,0 +1,31 @@
+package inplace
+
+import "github.com/leakgate/leakgate/internal/engine/memory/offheap"
+
+// maxSpared is after how many bytes of copies their memory goes back to the system: each copy may
+// fill other pages of the mirror than those before it.
+const maxSpared = 64 << 20
+
+// swapSpare keeps the memory of a copy for the next one, nil for none, and returns what was kept
+// before.
+func (p *Plan) swapSpare(areas [][]byte) (before [][]byte) {
+	if was := p.spare.Swap(&areas); was != nil {
+		before = *was
+	}
+	change := int64(0)
+	for _, b := range before {
+		change -= int64(len(b))
+	}
+	for _, b := range areas {
+		change += int64(len(b))
+	}
+	offheap.Kept.Add(change)
+	return before
+}
+
+// GiveBack gives the memory that is kept for the next copy back to the system.
+func (p *Plan) GiveBack() {
+	for _, b := range p.swapSpare(nil) {
+		_ = offheap.Release(b)
+	}
+}
