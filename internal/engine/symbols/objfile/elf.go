@@ -2,7 +2,6 @@ package objfile
 
 import (
 	"bytes"
-	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,38 +12,54 @@ import (
 // ErrNotELF is the error for a file that is no ELF executable of a supported kind.
 var ErrNotELF = errors.New("not an ELF executable")
 
-var elfArchitectures = map[uint16]string{uint16(elf.EM_X86_64): "amd64", uint16(elf.EM_AARCH64): "arm64"}
+var elfArchitectures = map[uint16]string{machineX86_64: "amd64", machineAArch64: "arm64"}
 
 // OpenELF opens an ELF executable.
 func OpenELF(path string) (*File, error) { return Open(path, ReadELF) }
 
-// Sizes and offsets of the format's structures (System V ABI, 64-bit).
+// Sizes and numbers of the format (System V ABI, 64-bit).
 const (
 	elfHeaderSize   = 64
 	sectionSize     = 64
 	segmentSize     = 56
 	compressionSize = 24
+	symbolSize      = 24
 	relaSize        = 24
+
+	elfMagic       = "\x7fELF\x02\x01" // of 64 bits, little-endian
+	machineX86_64  = 62
+	machineAArch64 = 183
+
+	segmentLoaded   = 1 // PT_LOAD
+	segmentWritable = 2 // PF_W
+
+	// sections: SHT_SYMTAB and so on, then SHF_WRITE and so on
+	ofSymbols, ofAddends, ofNotes, ofZeros = 2, 4, 7, 8
+	isWritable, isLoaded, isCode, isPacked = 1, 2, 4, 0x800
+
+	packedByZlib = 1 // ELFCOMPRESS_ZLIB
+
+	symbolOfData, symbolOfCode = 1, 2 // STT_OBJECT, STT_FUNC
 )
 
 // An elfSection is an entry of the table of sections.
 type elfSection struct {
 	*Section
-	kind  elf.SectionType
-	flags elf.SectionFlag
+	kind  uint32
+	flags uint64
 	link  uint32
 }
 
 // ReadELF is a Reader of ELF executables, those of Linux and of most other systems. It does without
-// elf.File, which would bring a decompressor of 70 KB into each test binary, for a compression that
-// Go's linker does not write.
+// debug/elf, which would bring a decompressor of 70 KB into each test binary, for a compression
+// that Go's linker does not write, and the tables of debug/dwarf.
 func ReadELF(r io.ReaderAt, size int64) (*File, error) {
 	f := New(r, size)
 	h, err := f.bytes(0, elfHeaderSize)
-	if err != nil || string(h[:len(elf.ELFMAG)]) != elf.ELFMAG {
+	if err != nil || string(h[:4]) != elfMagic[:4] {
 		return nil, fmt.Errorf("%w: it does not begin as one", ErrNotELF)
 	}
-	if h[elf.EI_CLASS] != byte(elf.ELFCLASS64) || h[elf.EI_DATA] != byte(elf.ELFDATA2LSB) {
+	if string(h[4:6]) != elfMagic[4:] {
 		return nil, fmt.Errorf("%w that is supported: only 64-bit little-endian ones are", ErrNotELF)
 	}
 	machine := le.Uint16(h[18:])
@@ -55,10 +70,10 @@ func ReadELF(r io.ReaderAt, size int64) (*File, error) {
 		return nil, fmt.Errorf("%w: its table of segments: %w", ErrNotELF, err)
 	}
 	for ; len(segments) > 0; segments = segments[segmentSize:] {
-		if p := segments; elf.ProgType(le.Uint32(p)) == elf.PT_LOAD {
+		if p := segments; le.Uint32(p) == segmentLoaded {
 			f.Segments = append(f.Segments, Segment{
 				Offset: le.Uint64(p[8:]), FileSize: le.Uint64(p[32:]), Addr: le.Uint64(p[16:]), Size: le.Uint64(p[40:]),
-				Writable: elf.ProgFlag(le.Uint32(p[4:]))&elf.PF_W != 0,
+				Writable: le.Uint32(p[4:])&segmentWritable != 0,
 			})
 		}
 	}
@@ -103,7 +118,7 @@ func (f *File) elfSections(h []byte) ([]elfSection, error) {
 		t := table[i*sectionSize:]
 		s := &Section{Addr: le.Uint64(t[16:]), Size: le.Uint64(t[32:]), Offset: le.Uint64(t[24:]), FileSize: le.Uint64(t[32:])}
 		nameAt[i] = le.Uint32(t)
-		all[i] = elfSection{s, elf.SectionType(le.Uint32(t[4:])), elf.SectionFlag(le.Uint64(t[8:])), le.Uint32(t[40:])}
+		all[i] = elfSection{s, le.Uint32(t[4:]), le.Uint64(t[8:]), le.Uint32(t[40:])}
 		f.Sections = append(f.Sections, s)
 	}
 	if len(all) == 0 {
@@ -139,15 +154,15 @@ func elfName(names []byte, at uint32) (string, error) {
 
 // describe sets what a section is, and how it is decompressed.
 func (f *File) describe(s *elfSection) error {
-	if s.flags&elf.SHF_COMPRESSED != 0 {
+	if s.flags&isPacked != 0 {
 		h, err := f.bytes(s.Offset, compressionSize)
 		if err != nil {
 			return err
 		}
-		kind, size := elf.CompressionType(le.Uint32(h)), le.Uint64(h[8:])
+		kind, size := le.Uint32(h), le.Uint64(h[8:])
 		s.Size = size
 		s.Decompressed = func() ([]byte, error) {
-			if kind != elf.COMPRESS_ZLIB {
+			if kind != packedByZlib {
 				return nil, errors.New("it is not compressed with zlib, as Go's linker does it: link the program without --compress-debug-sections=zstd")
 			}
 			b, err := f.bytes(s.Offset, s.FileSize)
@@ -158,19 +173,19 @@ func (f *File) describe(s *elfSection) error {
 		}
 	}
 	switch s.kind {
-	case elf.SHT_NOBITS:
+	case ofZeros:
 		s.Flags |= ZeroFilled
-	case elf.SHT_NOTE:
+	case ofNotes:
 		s.Flags |= ForLoader // notes hold build IDs, whose length may vary
 	}
-	if s.flags&elf.SHF_ALLOC == 0 {
+	if s.flags&isLoaded == 0 {
 		return nil
 	}
 	s.Flags |= Loaded
 	switch {
-	case s.flags&elf.SHF_EXECINSTR != 0:
+	case s.flags&isCode != 0:
 		s.Flags |= Executable
-	case s.flags&elf.SHF_WRITE == 0 || strings.HasPrefix(s.Name, ".data.rel.ro"):
+	case s.flags&isWritable == 0 || strings.HasPrefix(s.Name, ".data.rel.ro"):
 		s.Flags |= ReadOnly
 	case HoldsVariables(s.Name):
 		s.Flags |= Variables
@@ -181,7 +196,7 @@ func (f *File) describe(s *elfSection) error {
 // elfSymbols reads the symbol table.
 func elfSymbols(f *File, sections []elfSection) ([]Symbol, error) {
 	for _, s := range sections {
-		if s.kind != elf.SHT_SYMTAB {
+		if s.kind != ofSymbols {
 			continue
 		}
 		if int(s.link) >= len(sections) {
@@ -201,10 +216,10 @@ func elfSymbolsIn(f *File, symbols, strings *Section) (out []Symbol, err error) 
 	if err != nil {
 		return nil, err
 	}
-	if len(table)%elf.Sym64Size != 0 {
+	if len(table)%symbolSize != 0 {
 		return nil, errors.New("the symbol table ends within a symbol")
 	}
-	eachELFSymbol(table[min(len(table), elf.Sym64Size):], names, func(s Symbol, section elf.SectionIndex, _ error) {
+	eachELFSymbol(table[min(len(table), symbolSize):], names, func(s Symbol, section uint16, _ error) {
 		if int(section) < len(f.Sections) {
 			s.Section = f.Sections[section]
 		}
@@ -215,19 +230,19 @@ func elfSymbolsIn(f *File, symbols, strings *Section) (out []Symbol, err error) 
 
 // eachELFSymbol calls visit for the symbols of a table, with the number of their section, and with
 // an error if the name is not there.
-func eachELFSymbol(table, names []byte, visit func(s Symbol, section elf.SectionIndex, unnamed error)) {
-	for ; len(table) >= elf.Sym64Size; table = table[elf.Sym64Size:] {
+func eachELFSymbol(table, names []byte, visit func(s Symbol, section uint16, unnamed error)) {
+	for ; len(table) >= symbolSize; table = table[symbolSize:] {
 		name, err := elfName(names, le.Uint32(table))
 		s := Symbol{Name: name, Kind: elfKind(table[4]), Addr: le.Uint64(table[8:]), Size: le.Uint64(table[16:])}
-		visit(s, elf.SectionIndex(le.Uint16(table[6:])), err)
+		visit(s, le.Uint16(table[6:]), err)
 	}
 }
 
 func elfKind(info byte) Kind {
-	switch elf.ST_TYPE(info) {
-	case elf.STT_FUNC:
+	switch info & 0xf {
+	case symbolOfCode:
 		return Function
-	case elf.STT_OBJECT:
+	case symbolOfData:
 		return Object
 	}
 	return OtherSymbol
@@ -244,8 +259,8 @@ func elfExports(f *File) (out []Symbol) {
 	if err != nil {
 		return nil
 	}
-	eachELFSymbol(table, names, func(s Symbol, section elf.SectionIndex, unnamed error) {
-		if unnamed == nil && section != elf.SHN_UNDEF {
+	eachELFSymbol(table, names, func(s Symbol, section uint16, unnamed error) {
+		if unnamed == nil && section != 0 {
 			out = append(out, s)
 		}
 	})
@@ -256,7 +271,7 @@ func elfExports(f *File) (out []Symbol) {
 // Position-independent programs that the system's linker made have their pointers in addends.
 func elfAddend(f *File, sections []elfSection, addr uint64) uint64 {
 	for _, s := range sections {
-		if s.kind != elf.SHT_RELA || s.flags&elf.SHF_ALLOC == 0 {
+		if s.kind != ofAddends || s.flags&isLoaded == 0 {
 			continue
 		}
 		r, err := f.SectionBytes(s.Section)

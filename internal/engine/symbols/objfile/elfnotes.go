@@ -1,16 +1,13 @@
 package objfile
 
-import (
-	"debug/elf"
-	"encoding/binary"
-)
+import "encoding/binary"
 
 // elfBuildID returns the Go build ID of the note that cmd/link writes (go1.26
 // cmd/link/internal/ld/elf.go, ELF_NOTE_BUILDINFO_TAG: name "Go\0\0", type 4), or a hash of the
 // file if there is none.
 func elfBuildID(f *File, sections []elfSection) string {
 	for _, s := range sections {
-		if s.kind != elf.SHT_NOTE && s.Name != ".note.go.buildid" {
+		if s.kind != ofNotes && s.Name != ".note.go.buildid" {
 			continue
 		}
 		if b, err := f.SectionBytes(s.Section); err == nil {
