@@ -80,7 +80,7 @@ func (k *maker) channelOf(elem *Type) *Type {
 	t := k.byID(id)
 	if t == nil || t.chanElem != elem {
 		head := k.hchan()
-		t = k.newType(k.text(name), reflect.Chan, 8)
+		t = k.newType(name, reflect.Chan, 8)
 		t.chanElem, t.chanHead = elem, head
 		k.addOp(t, Op{Kind: opChan, Type: t})
 		k.number(t)

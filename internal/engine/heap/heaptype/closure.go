@@ -39,7 +39,7 @@ func (k *maker) methodValue(t *Type, v variant) *Type {
 
 // closureOf lays out a closure that holds captures, behind the code pointer.
 func (k *maker) closureOf(name string, entry uint64, v variant, captures []debuginfo.Capture) *Type {
-	t := k.newType(k.text(name), reflect.Func, 8)
+	t := k.newType(name, reflect.Func, 8)
 	t.entry, t.variant, t.Shaped = entry, v, symbol.IsShaped(name)
 	for _, c := range captures {
 		if strings.HasPrefix(c.Name, ".autotmp_") {
@@ -64,7 +64,7 @@ func (k *maker) closureOf(name string, entry uint64, v variant, captures []debug
 
 // closureLike gives a closure the layout of a struct type that starts with the code pointer.
 func (k *maker) closureLike(f *goruntime.Func, name string) *Type {
-	t := k.newType(k.text("func "+f.Name), reflect.Func, 8)
+	t := k.newType("func "+f.Name, reflect.Func, 8)
 	t.entry = f.Entry
 	if id, ok := k.names.TypeByName(name); ok {
 		d := k.names.Type(id)

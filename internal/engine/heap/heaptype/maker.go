@@ -27,7 +27,7 @@ func newMaker(m *goruntime.Model, p *program) maker {
 // newType adds a type.
 func (k *maker) newType(name string, kind reflect.Kind, size uint64) *Type {
 	t := k.program.newType()
-	t.Name, t.Kind, t.Size = name, kind, size
+	t.Name, t.Kind, t.Size = k.text(name), kind, size
 	return k.add(t)
 }
 

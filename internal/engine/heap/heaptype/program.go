@@ -13,7 +13,7 @@ import (
 // A program is what Tables know of a program, apart from what the memory of one process tells: its
 // types. That of this process outlives a snapshot, since to make the types again is much of the
 // cost of a small scan. It lies outside of the Go heap then, where neither the collector nor the
-// program's own figures see it, and has no pointers into the heap but to the index, which it keeps.
+// program's own figures see it, and must have no pointers into the heap.
 type program struct {
 	names *debuginfo.Index
 	bias  uint64
@@ -141,6 +141,9 @@ func (p *program) captureList(of []debuginfo.Capture) []debuginfo.Capture {
 	if at := p.memory(uintptr(len(of)) * unsafe.Sizeof(debuginfo.Capture{})); at != nil {
 		list := unsafe.Slice((*debuginfo.Capture)(at), len(of))
 		copy(list, of)
+		for i := range list {
+			list[i].Name = p.text(list[i].Name)
+		}
 		return list
 	}
 	return of

@@ -7,7 +7,9 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"unsafe"
 
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 	"github.com/leakgate/leakgate/internal/testkit/imagetest"
 	"github.com/leakgate/leakgate/internal/testkit/require"
@@ -82,4 +84,70 @@ func TestTypesForManyGoroutines(t *testing.T) {
 		}
 	}
 	require.Greater(t, made, 1000)
+	if kept := together[0]; kept.lasting { // with -count, the types of the first run's index are kept
+		requireOutOfHeap(t, kept)
+	}
+}
+
+// requireOutOfHeap checks that the types that outlive a snapshot lie outside of the Go heap, with
+// all that they lead to: the collector does not see what they need.
+func requireOutOfHeap(t *testing.T, kept *Table) {
+	t.Helper()
+	for _, f := range kept.Names.Funcs() {
+		kept.Closure(f.Entry + kept.Model.Bias())
+	}
+	now := imagetest.Record(t)
+	heap, err := now.Load(now)
+	require.NoError(t, err)
+	v := &visit{heap: heap, seen: make(map[unsafe.Pointer]bool)}
+	v.follow(reflect.ValueOf(*kept.list.Load()), "types")
+	v.follow(reflect.ValueOf(kept.origins), "origins")
+	require.Greater(t, len(v.seen), 10_000)
+	require.Empty(t, v.inHeap)
+}
+
+// A visit follows pointers, and notes those that lead into the heap.
+type visit struct {
+	heap   *goruntime.Model
+	seen   map[unsafe.Pointer]bool
+	inHeap []string
+}
+
+// note reports whether p is new.
+func (v *visit) note(p unsafe.Pointer, at string) bool {
+	if p == nil || v.seen[p] {
+		return false
+	}
+	v.seen[p] = true
+	if s, _, _ := v.heap.Slot(uint64(uintptr(p))); s != nil {
+		v.inHeap = append(v.inHeap, at)
+	}
+	return true
+}
+
+func (v *visit) follow(x reflect.Value, at string) {
+	switch x.Kind() {
+	case reflect.String:
+		v.note(unsafe.Pointer(unsafe.StringData(x.String())), at)
+	case reflect.Pointer:
+		if v.note(x.UnsafePointer(), at) {
+			v.follow(x.Elem(), x.Type().String())
+		}
+	case reflect.Slice:
+		if v.note(x.UnsafePointer(), at) {
+			for i := range x.Len() {
+				v.follow(x.Index(i), at)
+			}
+		}
+	case reflect.Struct:
+		if x.Type().PkgPath() == "sync/atomic" && x.NumField() == 3 { // a Pointer: see its fields
+			if p := x.Field(2).UnsafePointer(); v.note(p, at) {
+				v.follow(reflect.NewAt(x.Type().Field(0).Type.Elem().Elem(), p).Elem(), at)
+			}
+			return
+		}
+		for i := range x.NumField() {
+			v.follow(x.Field(i), at+"."+x.Type().Field(i).Name)
+		}
+	}
 }
