@@ -31,9 +31,9 @@ type Config struct {
 	Build   []string // flags of go test -c
 	Args    []string // of the test binary, with -test. before each
 	Timeout time.Duration
-	// Goroutines says that types are those of goroutines other than the main one, which runs
-	// package testing and examples.
-	Goroutines bool
+	// WithoutMain leaves out, of the types, what the main goroutine allocates: it runs package
+	// testing and examples.
+	WithoutMain bool
 }
 
 // A Result is what the tests and benchmarks of a package allocated, or a process.
@@ -262,7 +262,7 @@ func (b *Binary) process(ctx context.Context, profilePath string, rate profileRa
 		cmd.Env = append(cmd.Env, "GODEBUG="+alloctrace.Setting(cli.Lookup(c.Env, "GODEBUG")))
 		done := make(chan struct{})
 		var without uint64
-		if c.Goroutines {
+		if c.WithoutMain {
 			without = mainGoroutine
 		}
 		go func() {

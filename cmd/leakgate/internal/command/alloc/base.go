@@ -151,7 +151,7 @@ func (b *baseRun) compare(ctx context.Context, found *comparison) error {
 		c.Args = wanted.apply(c.Args)
 		// Package testing itself allocates differently from run to run: its patterns take memory
 		// from pools, which collections empty. Tests and benchmarks have goroutines of their own.
-		c.Goroutines = !tests.onMain
+		c.WithoutMain = !tests.onMain
 		binaries[i], err = allocrun.Build(ctx, c)
 		switch failure, ok := errors.AsType[*allocrun.BuildError](err); {
 		case ok && i == 0:
