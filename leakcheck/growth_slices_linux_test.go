@@ -349,7 +349,27 @@ var sliceOps = []struct {
 		},
 		opts: []leakcheck.GrowthOption{leakcheck.Iterations(100)},
 	},
+	{
+		name: "on a machine that delays some calls",
+		state: func() sliceState {
+			sliceCalls = 0
+			return sliceState{ints: make([]int, 0, 3000)}
+		},
+		op: func() {
+			switch sliceCalls++; sliceCalls {
+			case 1, 2:
+				time.Sleep(400 * time.Microsecond) // so that the batches are small
+			case 40, 90:
+				time.Sleep(150 * time.Millisecond)
+			}
+			sliced.ints = append(sliced.ints, 1)
+		},
+		found: "in []int via github.com/leakgate/leakgate/leakcheck_test.sliced.ints\n",
+	},
 }
+
+// sliceCalls counts the calls of an op.
+var sliceCalls int
 
 // Growth within spare capacity is found if the capacity can be filled, and is logged otherwise.
 // Growth in a channel's buffer is found if the buffer has room for many more calls.

@@ -1,6 +1,7 @@
 package growth
 
 import (
+	"math/bits"
 	"time"
 
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
@@ -19,6 +20,7 @@ type operation struct {
 	late     bool          // there is no time for another call and a snapshot after it
 	slowest  time.Duration // of a call
 	spent    time.Duration // in all calls, and in waits for what they have left to other goroutines
+	took     [64]int64     // calls, by the length in bits of the nanoseconds that they took
 }
 
 // call calls op n times, and passed after each call, if that is not nil. It reports whether it did:
@@ -37,6 +39,7 @@ func (o *operation) call(n int, passed func()) bool {
 		o.underWay = false
 		took := o.time.Now().Sub(start)
 		o.slowest, o.spent = max(o.slowest, took), o.spent+took
+		o.took[bits.Len64(uint64(max(took, 0)))]++
 		o.calls++
 		if passed != nil {
 			passed()
@@ -56,4 +59,16 @@ func (o *operation) usual() time.Duration {
 		return o.slowest
 	}
 	return (o.spent - o.slowest) / time.Duration(o.calls-1)
+}
+
+// median is how long half of the calls took at most, up to twice as much. A busy machine, which
+// delays some calls by a thousand times, does not change it as it does usual.
+func (o *operation) median() time.Duration {
+	calls := int64(0)
+	for length, n := range o.took {
+		if calls += n; 2*calls >= o.calls {
+			return 1<<length - 1
+		}
+	}
+	return 0
 }

@@ -106,8 +106,8 @@ func (x *Experiment) fill(i, batch int) (calls int) {
 		}
 		calls, bytes = max(calls, s.Fill()), max(bytes, s.Bytes)
 	}
-	took := time.Duration(calls) * x.op.usual()
-	if took <= 0 || took > fillTime<<i || bytes > fillBytes<<i || !x.Time.Allows(fillAgain>>i*took) {
+	took := time.Duration(calls) * x.op.median()
+	if took <= 0 || took > fillTime<<i || bytes > fillBytes<<i || !x.Time.Allows(fillAgain>>i*time.Duration(calls)*x.op.usual()) {
 		return 0
 	}
 	if x.Req.Iterations > 0 && calls > max(2, fillMore>>i)*batch {
