@@ -23,7 +23,10 @@ type Totals struct {
 func ReadTotals(trace io.Reader, classes []int64, without uint64) (*Totals, error) {
 	t := &totaler{
 		in: &stream{in: bufio.NewReaderSize(trace, 1<<20)}, classes: classes, without: without,
-		running: make(threadStates), pages: make(map[uint64][]timedSpan), of: make(map[countKey]*Count),
+		pages: make(map[uint64][]timedSpan), of: make(map[countKey]*Count),
+	}
+	if without != 0 {
+		t.running = make(threadStates)
 	}
 	if err := t.read(); err != nil {
 		return nil, err
@@ -50,7 +53,7 @@ type totaler struct {
 	in      *stream
 	classes []int64
 	without uint64
-	running threadStates
+	running threadStates           // nil: all goroutines count
 	events  bool                   // there was an allocation
 	pages   map[uint64][]timedSpan // by page; spans of large objects by their first page only
 	of      map[countKey]*Count
@@ -106,7 +109,7 @@ func (t *totaler) read() error {
 // endGeneration notes the spans of the generation that was read, counts the objects of the one
 // before, and begins the next.
 func (t *totaler) endGeneration(next uint64) error {
-	err := t.reading.each(make(threadStates), func(e *event, _ uint64, now uint64) {
+	err := t.reading.each(nil, func(e *event, _ uint64, now uint64) {
 		switch e.kind {
 		case evSpan:
 			t.addSpan(e, 0)
@@ -132,14 +135,20 @@ func (t *totaler) endGeneration(next uint64) error {
 	return err
 }
 
-// each calls f for all events, with the goroutines that run and the times.
+// each calls f for all events, with the goroutines that run, or 0 if running is nil, and the times.
 func (g *generation) each(running threadStates, f func(e *event, goroutine, now uint64)) error {
 	for _, b := range g.batches {
 		now := b.time
-		err := running.each(b, func(e *event, on threadState) {
+		each := func(e *event, goroutine uint64) {
 			now += e.arguments[0]
-			f(e, on.goroutine, now)
-		})
+			f(e, goroutine, now)
+		}
+		var err error
+		if running == nil {
+			err = b.each(func(e *event) { each(e, 0) })
+		} else {
+			err = running.each(b, func(e *event, on threadState) { each(e, on.goroutine) })
+		}
 		if err != nil {
 			return err
 		}

@@ -115,8 +115,8 @@ func (k *maker) byID(id debuginfo.TypeID) *Type {
 		t.chanElem, t.chanHead = k.byID(d.Elem), k.hchan()
 	}
 	k.compile(t, layout, 0, "", 0)
-	k.number(t)
 	k.nested--
+	k.number(t)
 	return t
 }
 

@@ -27,8 +27,7 @@ type Table struct {
 }
 
 // NewTable returns a table without types; if own says that the model is of this process, it shares
-// those of other such tables. It fails if the debug information lacks the runtime's
-// containers.
+// those of other such tables. It fails if the debug information lacks the runtime's containers.
 func NewTable(m *goruntime.Model, names *debuginfo.Index, own bool) (*Table, error) {
 	o, err := loadOffsets(m)
 	if err != nil {
@@ -68,9 +67,11 @@ func (tt *Table) publish() {
 // wait for ever.
 func (tt *Table) done() {
 	defer tt.mu.Unlock()
+	fault := recover()
 	tt.publish()
-	if tt.make.nested != 0 {
-		tt.forget() // a panic has left a type half made
+	if fault != nil {
+		tt.forget() // a type may be half made
+		panic(fault)
 	}
 }
 
