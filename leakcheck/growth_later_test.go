@@ -292,6 +292,63 @@ func TestGrowthBesideTimersForManyCalls(t *testing.T) {
 	runtime.KeepAlive(older)
 }
 
+// Calls that only count leave nothing until a timer fires. Full waits for it; without Full, the log
+// says that nothing has.
+func TestGrowthThatTimersMakeOfCounts(t *testing.T) {
+	fillCut(t)
+	var calls, all atomic.Int64
+	count := func() { calls.Add(1) }
+	add := func() { all.Add(calls.Swap(0)) }
+	keep := func() {
+		for range calls.Swap(0) {
+			keepLaterItem()
+		}
+	}
+	for name, tt := range map[string]struct {
+		work   func()
+		passes bool
+	}{
+		"kept":  {keep, false},
+		"added": {add, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			forgetLaterItems()
+			ticker := time.NewTicker(250 * time.Millisecond)
+			t.Cleanup(ticker.Stop)
+			each(t, func() <-chan time.Time { return ticker.C }, tt.work)
+			ft := &impatientT{recordingT{name: t.Name()}}
+			require.True(t, leakcheck.AssertNoGrowth(ft, count), "%s", ft.errors)
+			wantParts(t, strings.Join(ft.logs, "\n"), "a timer or a ticker is due in", "Full waits for it")
+			ft = &impatientT{recordingT{name: t.Name()}}
+			require.Equal(t, tt.passes, leakcheck.AssertNoGrowth(ft, count, leakcheck.Full()), "%s %s", ft.errors, ft.logs)
+			if !tt.passes {
+				wantParts(t, strings.Join(ft.errors, "\n"), "+1.00 *leakcheck_test.laterItem/op", "leakcheck_test.laterItems.all")
+			}
+		})
+	}
+	forgetLaterItems()
+}
+
+// An array that a timer's goroutine empties is no growth, though it stays where it is.
+func TestGrowthOfAnArrayThatIsEmptied(t *testing.T) {
+	fillCut(t)
+	var mu sync.Mutex
+	lines := make([]byte, 0, 1<<20)
+	ticker := time.NewTicker(700 * time.Millisecond)
+	t.Cleanup(ticker.Stop)
+	each(t, func() <-chan time.Time { return ticker.C }, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		lines = lines[:0]
+	})
+	ft := &impatientT{recordingT{name: t.Name()}}
+	require.True(t, leakcheck.AssertNoGrowth(ft, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		lines = append(lines, "a line of a log, of some length\n"...)
+	}), "%s", ft.errors)
+}
+
 func spin(stop *atomic.Bool) {
 	for !stop.Load() {
 	}

@@ -81,8 +81,9 @@ func Ignore(pattern, reason string) Filter {
 // Full asks for snapshots that are scanned as a whole, even if less would prove that an assertion
 // holds: for the audit against the garbage collector that belongs to each scan, for the figures and
 // files that a scan leaves, and for objects that the proof does not see (see AssertNoGrowth and
-// Root). Failures are always judged in full. LEAKGATE_FULL=1, which leakgate run -full sets, asks
-// for it in all assertions of a process.
+// Root). With Full, AssertNoGrowth also ends each batch of calls when the tickers and timers have
+// fired that are due within five seconds. Failures are always judged in full. LEAKGATE_FULL=1,
+// which leakgate run -full sets, asks for it in all assertions of a process.
 func Full() AnyOption {
 	return filter(func(r *request.Request) { r.Full = true })
 }

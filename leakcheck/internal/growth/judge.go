@@ -19,10 +19,12 @@ const maxRestarts = 2
 // test.
 func (x *Experiment) Judge() *assertion.Outcome {
 	o := x.judge()
-	if note := x.timers.note(); o != nil && note != "" {
-		o.Notes = append(o.Notes, note)
+	if o == nil {
+		return nil
 	}
-	if o != nil && o.Verdict == verdict.Pass {
+	pass := o.Verdict == verdict.Pass
+	o.Notes = append(o.Notes, x.timerNotes(pass)...)
+	if pass {
 		if err := x.limits.met(x.op.calls); err != nil {
 			return x.inconclusive(err)
 		}
@@ -190,7 +192,7 @@ func (x *Experiment) settle() (o *assertion.Outcome, shared bool) {
 	x.findHolders()
 	x.findCallerOfC()
 	o, _ = x.conclude()
-	if waited && !x.timers.shared && (o.Verdict == verdict.Pass || hasLeft(grown, old, x.past.Last())) {
+	if waited && !x.timers.shared && (o.Verdict == verdict.Pass || hasLeft(grown, x.past.First(), old, x.past.Last())) {
 		return o, true
 	}
 	if o = x.confirm(o); o != nil {

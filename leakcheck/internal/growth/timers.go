@@ -21,7 +21,9 @@ import (
 // second what calls have collected until then. Between two such moments a collection looks like a
 // leak. So growth is reported only if it outlasts the next of these moments. If it does not, what
 // was collected may have moved to another place, where it stays. Then the experiment begins anew,
-// with batches that end after such a moment.
+// with batches that end after such a moment. Calls that only count, or fill a buffer, leave nothing
+// until that moment. Full asks for batches that end after it from the beginning; without Full, the
+// log of a pass says that such a timer was not waited for.
 
 // timers is what is known of timers.
 type timers struct {
@@ -54,23 +56,33 @@ func (x *Experiment) eachTimer(visit func(proof.Timer)) {
 
 // noteTimers notes which timers are set before the first call.
 func (x *Experiment) noteTimers() {
-	x.timers.before, _ = x.dueTimers() // the first look takes long, and maps memory
+	x.timers.shared = x.Req.Full || x.Env.Full
+	x.timers.before, _, _ = x.dueTimers() // the first look takes long, and maps memory
 	x.eachTimer(func(t proof.Timer) {
 		if t.In <= maxSharedWait && len(x.timers.known) < maxKnown {
 			x.timers.known = append(x.timers.known, t.Address)
 		}
 	})
+	if len(x.timers.known) == maxKnown {
+		x.timers.known = nil
+	}
 }
 
 // dueTimers returns how many timers are about to fire that have been set since the first call, and
-// in how long the last of them does.
-func (x *Experiment) dueTimers() (n int, last time.Duration) {
+// in how long the last of them does. It also returns in how long the last timer fires that may work
+// for many calls, 0 if none is set: any that is about to fire, and of those that take up to
+// maxSharedWait the ones that repeat or were set before the first call.
+func (x *Experiment) dueTimers() (n int, last, shared time.Duration) {
 	x.eachTimer(func(t proof.Timer) {
-		if t.In <= assertion.MaxTimerWait && !t.Repeats {
+		soon := t.In <= assertion.MaxTimerWait
+		if soon && !t.Repeats {
 			n, last = n+1, max(last, t.In)
 		}
+		if soon || t.In <= maxSharedWait && (t.Repeats || slices.Contains(x.timers.known, t.Address)) {
+			shared = max(shared, t.In)
+		}
 	})
-	return n - x.timers.before, last
+	return n - x.timers.before, last, shared
 }
 
 // awaitTimers waits until the timers have fired that so many calls have set.
@@ -78,7 +90,7 @@ func (x *Experiment) awaitTimers(calls int) {
 	least := max(minTimers, int(series.MinGrownPerCall*float64(calls)))
 	waited, again, before := time.Duration(0), 0, 0
 	for !x.timers.stay && !x.op.ended() {
-		n, last := x.dueTimers()
+		n, last, _ := x.dueTimers()
 		if n < least {
 			break
 		}
@@ -98,37 +110,36 @@ func (x *Experiment) awaitTimers(calls int) {
 	}
 }
 
-// awaitShared waits until each timer has fired that may work for many calls: any that is about to
-// fire, and of those that take up to maxSharedWait the ones that repeat or were set before the
-// first call. It reports whether there was one, and time for it. If there was no time and batches
-// are to end after such a timer, the experiment cannot go on.
+// awaitShared waits until each timer has fired that may work for many calls. It reports whether
+// there was one, and time for it. If there was no time and batches are to end after such a timer,
+// the experiment cannot go on.
 func (x *Experiment) awaitShared() bool {
-	var last time.Duration
-	x.eachTimer(func(t proof.Timer) {
-		if t.In <= assertion.MaxTimerWait || t.In <= maxSharedWait && (t.Repeats || slices.Contains(x.timers.known, t.Address)) {
-			last = max(last, t.In)
-		}
-	})
-	if last == 0 {
+	_, _, in := x.dueTimers()
+	if in == 0 {
 		return false
 	}
-	if !x.Time.Allows(last + x.op.after) {
+	if !x.Time.Allows(in + x.op.after) {
 		x.op.late = x.timers.shared
 		return false
 	}
-	x.awaitTimer(last)
+	x.awaitTimer(in)
 	return true
 }
 
-// hasLeft reports whether half of some growth is not where it was.
-func hasLeft(g *finding.Growth, before, now *history.Snapshot) bool {
+// hasLeft reports whether half of some growth since first is not where it was before. Of bytes
+// those in use count: an array that was emptied stays where it is.
+func hasLeft(g *finding.Growth, first, before, now *history.Snapshot) bool {
 	return slices.ContainsFunc(g.Leaks, func(l *finding.Leak) bool {
 		if len(l.Heads) == 0 {
 			return false
 		}
 		key, by := l.Heads[0].GrowthKey(), l.Measure
-		was, is, first := before.Figures()[key][by], now.Figures()[key][by], l.Own.Values[0]
-		return was > first && was-is > (was-first)/2
+		if by == history.InBytes {
+			by = history.InUse
+		}
+		was := before.Figures()[key][by]
+		grown := was - first.Figures()[key][by]
+		return grown > 0 && was-now.Figures()[key][by] > grown/2
 	})
 }
 
@@ -138,10 +149,14 @@ func (x *Experiment) awaitTimer(in time.Duration) {
 	x.awaitIdle()
 }
 
-// note says how long timers were waited for, "" if not long.
-func (t *timers) note() string {
-	if t.waited < batchTime {
-		return ""
+// timerNotes says how long timers were waited for, if long, and whether a pass has not waited for
+// one that may have worked for many calls.
+func (x *Experiment) timerNotes(pass bool) (notes []string) {
+	if x.timers.waited >= batchTime {
+		notes = append(notes, fmt.Sprintf("waited %s for timers that were about to fire", x.timers.waited.Round(10*time.Millisecond)))
 	}
-	return fmt.Sprintf("waited %s for timers that were about to fire", t.waited.Round(10*time.Millisecond))
+	if _, _, in := x.dueTimers(); pass && in > 0 && !x.timers.shared {
+		notes = append(notes, fmt.Sprintf("a timer or a ticker is due in %s: if it does work then that calls of op have left to it, this does not count; Full waits for it", in.Round(10*time.Millisecond)))
+	}
+	return notes
 }
