@@ -142,6 +142,15 @@ func TestGrowthOfLaterWork(t *testing.T) {
 	require.True(t, leakcheck.AssertNoGrowth(ft, healthy.add), "%s", ft.errors)
 }
 
+// setTimers sets n timers, one after the other, and calls f when the last has fired.
+func setTimers(n int, in time.Duration, f func()) {
+	if n == 0 {
+		f()
+		return
+	}
+	time.AfterFunc(in, func() { setTimers(n-1, in, f) })
+}
+
 // What timers and goroutines that sleep leave behind grows with the calls that have set them.
 func TestGrowthOfTimedWork(t *testing.T) {
 	fillCut(t)
@@ -150,10 +159,11 @@ func TestGrowthOfTimedWork(t *testing.T) {
 		op     func()
 		passes bool
 	}{
-		"timer":      {func() { time.AfterFunc(soon, keepLaterItem) }, false},
-		"two timers": {func() { time.AfterFunc(soon, func() { time.AfterFunc(soon, keepLaterItem) }) }, false},
-		"sleep":      {func() { go func() { time.Sleep(soon); keepLaterItem() }() }, false},
-		"channel":    {func() { go func() { <-time.After(soon); keepLaterItem() }() }, false},
+		"timer":       {func() { time.AfterFunc(soon, keepLaterItem) }, false},
+		"two timers":  {func() { time.AfterFunc(soon, func() { time.AfterFunc(soon, keepLaterItem) }) }, false},
+		"five timers": {func() { setTimers(5, soon, keepLaterItem) }, false},
+		"sleep":       {func() { go func() { time.Sleep(soon); keepLaterItem() }() }, false},
+		"channel":     {func() { go func() { <-time.After(soon); keepLaterItem() }() }, false},
 		"context": {func() {
 			ctx, cancel := context.WithTimeout(t.Context(), soon)
 			context.AfterFunc(ctx, func() { cancel(); keepLaterItem() })
@@ -166,7 +176,7 @@ func TestGrowthOfTimedWork(t *testing.T) {
 		}, true},
 		"no timer that fires": {func() { time.AfterFunc(time.Second, keepLaterItem).Stop() }, true},
 	} {
-		if name != "two timers" && name != "sleep" && name != "only timers" && !require.IsSlow() {
+		if name != "five timers" && name != "sleep" && name != "only timers" && !require.IsSlow() {
 			continue
 		}
 		forgetLaterItems()
@@ -178,6 +188,26 @@ func TestGrowthOfTimedWork(t *testing.T) {
 		}
 	}
 	forgetLaterItems()
+}
+
+// Goroutines that wait for their turn pile up if calls are faster, and end. Whether all do is not
+// known.
+func TestGrowthOfGoroutinesInTurn(t *testing.T) {
+	fillCut(t)
+	turn, stop := make(chan struct{}, 1), make(chan struct{})
+	defer close(stop)
+	ft := &impatientT{recordingT{name: t.Name()}}
+	require.True(t, leakcheck.AssertNoGrowth(ft, func() {
+		go func() {
+			select {
+			case turn <- struct{}{}:
+				time.Sleep(2 * time.Millisecond)
+				<-turn
+			case <-stop:
+			}
+		}()
+	}, leakcheck.Iterations(200)), "%s", ft.errors)
+	wantParts(t, strings.Join(ft.logs, "\n"), "end one after another while op is not called", "let op wait for the goroutines that it starts")
 }
 
 // A goroutine that sleeps again and again is waited for a few times only.

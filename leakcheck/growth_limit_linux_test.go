@@ -179,6 +179,25 @@ func dropCapabilities(t *testing.T) {
 	}
 }
 
+// A warm-up is not cut for what only the first call opens.
+func TestWarmupIsWhole(t *testing.T) {
+	fillCut(t)
+	limitDescriptors(t, 300)
+	leave, clean := opener(openNull)
+	defer clean()
+	calls := 0
+	leakcheck.AssertNoGrowth(t, func() {
+		if calls++; calls == 1 {
+			for range 5 {
+				leave()
+			}
+		}
+	}, leakcheck.Warmup(3000))
+	if calls < 3000 {
+		t.Errorf("op was called %d times", calls)
+	}
+}
+
 // If op ends the process while each call leaves something behind, standard error has what piled up
 // until then.
 func TestOpEndsProcess(t *testing.T) {

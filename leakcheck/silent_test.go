@@ -132,7 +132,7 @@ func TestNothingGrowsSilently(t *testing.T) {
 					all = append(all, &piece{})
 				}
 			}
-		}, "", "and unless timers or sleeping goroutines have work left, is no leak: via op."},
+		}, "", "less and less, and is no leak: via op."},
 		{"ResurrectedByFinalizers", func(*testing.T) func() {
 			var again func(*piece)
 			again = func(p *piece) { runtime.SetFinalizer(p, again) }

@@ -6,9 +6,12 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
+	"github.com/leakgate/leakgate/refscan"
 )
 
 // maxRestarts bounds how often an experiment begins anew: after a fall, or with batches that fill
@@ -195,8 +198,35 @@ func (x *Experiment) settle() (o *assertion.Outcome, shared bool) {
 	if waited && !x.timers.shared && (o.Verdict == verdict.Pass || hasLeft(grown, x.past.First(), old, x.past.Last())) {
 		return o, true
 	}
+	if err := draining(grown, x.finder.Growth()); err != nil {
+		return x.cutShort(err), false
+	}
 	if o = x.confirm(o); o != nil {
 		x.recordCalls(o)
 	}
 	return o, false
+}
+
+// draining returns the error that goroutines pile up, and nothing else, and that a hundredth of
+// each pile and more has ended since it was seen before, while op was not called: calls that are
+// faster than what they start look like a leak. It returns nil if that is not so.
+func draining(before, now *finding.Growth) error {
+	piled := make(map[pile.Origin]int64)
+	for _, l := range before.Leaks {
+		if l.Goroutines != nil && !l.Deepens {
+			piled[l.Origin] = l.Piled.Grown()
+		}
+	}
+	for _, l := range now.Leaks {
+		if l.Goroutines == nil || l.Deepens || 100*l.Piled.Grown() > 99*piled[l.Origin] {
+			return nil
+		}
+	}
+	if now.None() {
+		return nil
+	}
+	return &refscan.UnavailableError{
+		Cause:  "goroutines pile up, and end one after another while op is not called, so that all may end",
+		Remedy: "let op wait for the goroutines that it starts",
+	}
 }

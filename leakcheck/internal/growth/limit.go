@@ -30,8 +30,7 @@ const (
 // 0: not long.
 func (x *Experiment) callBelowLimits(n int) (later time.Duration) {
 	for n > 0 && !x.op.ended() {
-		n = min(n, x.limits.room(x.op.calls)/warmUpParts)
-		k := min(n, int(x.op.calls))
+		k := min(n, int(x.op.calls), x.limits.room(x.op.calls)/warmUpParts)
 		if k == 0 {
 			break
 		}
@@ -57,6 +56,7 @@ type limits struct {
 	announced bool     // what piles up is on standard error
 	looked    struct { // when limits were last looked at
 		grown ledger.ByUse
+		piled uint // bits of the uses that each call since the look before had left one of, or more
 		calls int64
 	}
 }
@@ -93,20 +93,24 @@ func (s *limits) each(calls int64, f func(l *ledger.Limit, grown int64)) {
 	}
 }
 
-// announce says on standard error what piles up, once, and if each call since the last look has
-// left one or more: op may end the process when it meets a limit, and then nothing else is said.
+// announce says on standard error what piles up, once, and if at two looks each call since the look
+// before has left one or more: op may end the process when it meets a limit, and then nothing else
+// is said. At one look alone it may be what the program maps when it begins.
 func (s *limits) announce(calls int64, grown *ledger.ByUse) {
 	last := s.looked
 	if last.calls == calls {
 		return
 	}
-	s.looked.grown, s.looked.calls = *grown, calls
+	s.looked.grown, s.looked.calls, s.looked.piled = *grown, calls, 0
 	if s.announced || last.calls == 0 {
 		return
 	}
 	pilesUp := false
 	for _, use := range [...]ledger.Use{ledger.Descriptors, ledger.Tasks, ledger.Areas} {
-		pilesUp = pilesUp || grown[use] >= minLeft && grown[use]-last.grown[use] >= calls-last.calls
+		if grown[use]-last.grown[use] >= calls-last.calls {
+			s.looked.piled |= 1 << use
+			pilesUp = pilesUp || grown[use] >= minLeft && last.piled>>use&1 != 0
+		}
 	}
 	if !pilesUp {
 		return

@@ -33,7 +33,7 @@ import (
 //     would leave.
 //   - Goroutines are identified by their numbers, and timers by their addresses. A timer that was
 //     stopped and is set again counts, too. The stack of an old goroutine may get deeper by less
-//     than a small frame for each call.
+//     than a kilobyte, and by less than a small frame for each call.
 //
 // A leak has to grow in each batch, so one batch in which none can have grown is enough. The proof
 // allows less than the full experiment: with k new objects in n calls, an op that leaves one behind
@@ -81,7 +81,7 @@ func (x *Experiment) prove(calls int) (p proofResult) {
 	var resources *ledger.Glance
 	if x.Resources != nil {
 		var err error
-		if resources, err = ledger.TakeGlance(); err != nil {
+		if resources, err = ledger.TakeGlance(x.Test); err != nil {
 			return p
 		}
 	}
@@ -144,11 +144,15 @@ func (x *Experiment) settlesQuiet(ctx context.Context, w *proof.Watch, calls int
 // internal/runtime/gc/sizeclasses.go: from 1,024 bytes on, sizes are 128 bytes apart and more).
 const swappedBytes = 1 << 10
 
+// deeperBytes bounds by how much stacks may get deeper in a batch, however many calls it has: a
+// frame for each call may take 8 bytes.
+const deeperBytes = 1 << 10
+
 // isQuiet reports whether so few things are new after the calls that none of them can be a leak.
 func isQuiet(n proof.Newcomers, calls int) bool {
 	most := maxNew(series.MinGrownPerCall, calls)
 	objects := n.Objects + (valuesInBlock-1)*n.TinyBlocks
-	if objects > most || n.MapEntries > most || n.Goroutines > most || n.Timers > most || n.Deeper >= int64(series.MinMappedPerCall*calls) {
+	if objects > most || n.MapEntries > most || n.Goroutines > most || n.Timers > most || n.Deeper >= min(deeperBytes, int64(series.MinMappedPerCall*calls)) {
 		return false
 	}
 	swapped := n.Objects == 1 && n.Gone == 1 && n.Replaced == 1 && n.Bytes < swappedBytes

@@ -46,7 +46,7 @@ func (x *Experiment) provesResources(ctx context.Context, before *ledger.Glance,
 		if i == 1 && observe.Collect(ctx) != nil {
 			return false
 		}
-		now, err := ledger.TakeGlance()
+		now, err := ledger.TakeGlance(x.Test)
 		if err != nil {
 			return false
 		}

@@ -31,18 +31,17 @@ type timers struct {
 	known  []uint64      // those that were set before the first call, and may work for many calls
 	shared bool          // timers work for many calls: batches end when those have fired
 	waited time.Duration // in all
-	stay   bool          // as many are set again, or they took too long: they are waited for no more
+	stay   bool          // they took too long: they are waited for no more
 }
 
 const (
 	minTimers = 2 // fewer may be set by chance
-	// maxSetAgain is how often timers are waited for whose number does not fall: those that have
-	// fired may have set others.
-	maxSetAgain = 3
 	// maxSharedWait is how long a timer is waited for that may work for many calls. Batches of
 	// spans, log lines and metrics are commonly written every five seconds and more often.
 	maxSharedWait = 5500 * time.Millisecond
 	maxKnown      = 1000 // timers; a program that sets more has not one for many calls
+	// farTimer is from when on a timer is not named in the log of a pass.
+	farTimer = time.Minute
 )
 
 func (x *Experiment) eachTimer(visit func(proof.Timer)) {
@@ -57,7 +56,7 @@ func (x *Experiment) eachTimer(visit func(proof.Timer)) {
 // noteTimers notes which timers are set before the first call.
 func (x *Experiment) noteTimers() {
 	x.timers.shared = x.Req.Full || x.Env.Full
-	x.timers.before, _, _ = x.dueTimers() // the first look takes long, and maps memory
+	x.timers.before = x.dueTimers().soon // the first look takes long, and maps memory
 	x.eachTimer(func(t proof.Timer) {
 		if t.In <= maxSharedWait && len(x.timers.known) < maxKnown {
 			x.timers.known = append(x.timers.known, t.Address)
@@ -68,42 +67,50 @@ func (x *Experiment) noteTimers() {
 	}
 }
 
-// dueTimers returns how many timers are about to fire that have been set since the first call, and
-// in how long the last of them does. It also returns in how long the last timer fires that may work
-// for many calls, 0 if none is set: any that is about to fire, and of those that take up to
-// maxSharedWait the ones that repeat or were set before the first call.
-func (x *Experiment) dueTimers() (n int, last, shared time.Duration) {
+// due is how many timers are about to fire that have been set since the first call, and in how long
+// the last of them does; in how long the last timer fires that may work for many calls, 0 if none
+// is set; and in how long the first fires that is not waited for.
+type due struct {
+	soon              int
+	last, shared, far time.Duration
+}
+
+// dueTimers looks at the timers that are set. Any that is about to fire may work for many calls,
+// and of those that take up to maxSharedWait the ones that repeat or were set before the first
+// call, and all if batches end after such timers.
+func (x *Experiment) dueTimers() due {
+	d := due{soon: -x.timers.before, far: farTimer}
 	x.eachTimer(func(t proof.Timer) {
 		soon := t.In <= assertion.MaxTimerWait
 		if soon && !t.Repeats {
-			n, last = n+1, max(last, t.In)
+			d.soon++
+			d.last = max(d.last, t.In)
 		}
-		if soon || t.In <= maxSharedWait && (t.Repeats || slices.Contains(x.timers.known, t.Address)) {
-			shared = max(shared, t.In)
+		shared := soon || t.In <= maxSharedWait && (x.timers.shared || t.Repeats || slices.Contains(x.timers.known, t.Address))
+		if shared {
+			d.shared = max(d.shared, t.In)
+		}
+		if !shared || !x.timers.shared {
+			d.far = min(d.far, t.In)
 		}
 	})
-	return n - x.timers.before, last, shared
+	return d
 }
 
 // awaitTimers waits until the timers have fired that so many calls have set.
 func (x *Experiment) awaitTimers(calls int) {
 	least := max(minTimers, int(series.MinGrownPerCall*float64(calls)))
-	waited, again, before := time.Duration(0), 0, 0
+	waited := time.Duration(0)
 	for !x.timers.stay && !x.op.ended() {
-		n, last, _ := x.dueTimers()
-		if n < least {
+		d := x.dueTimers()
+		if d.soon < least {
 			break
 		}
-		if n < before {
-			again = 0
-		}
-		again++
-		if waited += last; again > maxSetAgain || waited > assertion.MaxTimerWait || !x.Time.Allows(last+x.op.after) {
+		if waited += d.last; waited > assertion.MaxTimerWait || !x.Time.Allows(d.last+x.op.after) {
 			x.timers.stay = true
 			break
 		}
-		before = n
-		x.awaitTimer(last)
+		x.awaitTimer(d.last)
 	}
 	if x.timers.shared && !x.op.ended() {
 		x.awaitShared()
@@ -114,7 +121,7 @@ func (x *Experiment) awaitTimers(calls int) {
 // there was one, and time for it. If there was no time and batches are to end after such a timer,
 // the experiment cannot go on.
 func (x *Experiment) awaitShared() bool {
-	_, _, in := x.dueTimers()
+	in := x.dueTimers().shared
 	if in == 0 {
 		return false
 	}
@@ -150,13 +157,23 @@ func (x *Experiment) awaitTimer(in time.Duration) {
 }
 
 // timerNotes says how long timers were waited for, if long, and whether a pass has not waited for
-// one that may have worked for many calls.
+// some that may work for calls later.
 func (x *Experiment) timerNotes(pass bool) (notes []string) {
 	if x.timers.waited >= batchTime {
 		notes = append(notes, fmt.Sprintf("waited %s for timers that were about to fire", x.timers.waited.Round(10*time.Millisecond)))
 	}
-	if _, _, in := x.dueTimers(); pass && in > 0 && !x.timers.shared {
-		notes = append(notes, fmt.Sprintf("a timer or a ticker is due in %s: if it does work then that calls of op have left to it, this does not count; Full waits for it", in.Round(10*time.Millisecond)))
+	if !pass {
+		return notes
+	}
+	if x.timers.stay {
+		notes = append(notes, "op sets timers that take more than "+assertion.MaxTimerWait.String()+", one after the other: what they leave later does not count")
+	}
+	if d := x.dueTimers(); d.far < farTimer {
+		how := "let op wait for it"
+		if d.far <= maxSharedWait && !x.timers.shared {
+			how = "Full waits for it"
+		}
+		notes = append(notes, fmt.Sprintf("a timer or a ticker is due in %s: if it does work then that calls of op have left to it, this does not count; %s", d.far.Round(10*time.Millisecond), how))
 	}
 	return notes
 }

@@ -21,7 +21,8 @@ type Glance struct {
 	children    map[int]bool
 	mapped      int64 // bytes of mappings that are neither Go's nor a library's
 	stacks      int64 // bytes
-	folder      syscall.Timespec
+	folders     []string
+	changed     []syscall.Timespec // when files came to each folder, or went
 	variables   int64
 }
 
@@ -73,12 +74,14 @@ func OpenedSince(before DescriptorSet) ([]Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(l.Items, func(it Item) bool { return !opened[it.Number] }), nil
+	l.keep(func(it *Item) bool { return opened[it.Number] })
+	return l.Items, nil
 }
 
-// TakeGlance reads the resources. What cannot be read is an error.
-func TakeGlance() (*Glance, error) {
+// TakeGlance reads the resources, for a test of this name or none. What cannot be read is an error.
+func TakeGlance(test string) (*Glance, error) {
 	g := &Glance{descriptors: make(DescriptorSet), children: make(map[int]bool)}
+	g.folders, _ = eachTemporary(os.TempDir(), test, func(string, string) {}) // the ledger of a snapshot names the error
 	if err := eachMapping(func(name string, size int64) {
 		if isJudged(name) {
 			g.mapped += size
@@ -108,8 +111,11 @@ func (g *Glance) Renew() error {
 		return err
 	}
 	g.stacks = stackBytes()
-	if syscall.Stat(os.TempDir(), &st) == nil {
-		g.folder = st.Mtim
+	g.changed = g.changed[:0]
+	for _, folder := range g.folders {
+		st.Mtim = syscall.Timespec{}
+		_ = syscall.Stat(folder, &st) // no folder has never changed
+		g.changed = append(g.changed, st.Mtim)
 	}
 	g.variables = int64(len(os.Environ()))
 	return nil
@@ -133,7 +139,7 @@ func (g *Glance) NewSince(before *Glance) (found Amounts) {
 	found[Mapping] = g.mapped - before.mapped
 	found[Stack] = g.stacks - before.stacks
 	found[Variable] = g.variables - before.variables
-	if g.folder != before.folder {
+	if !slices.Equal(g.changed, before.changed) {
 		found[File] = 1 << 40
 	}
 	return found

@@ -14,7 +14,7 @@ type Glance struct{}
 var errUnsupported = fmt.Errorf("on %s descriptors, threads and child processes cannot be listed: %w", runtime.GOOS, errors.ErrUnsupported)
 
 // TakeGlance is not supported on this system.
-func TakeGlance() (*Glance, error) { return nil, errUnsupported }
+func TakeGlance(string) (*Glance, error) { return nil, errUnsupported }
 
 // Renew is not supported on this system.
 func (g *Glance) Renew() error { return errUnsupported }

@@ -68,50 +68,63 @@ func (l *Ledger) add(k Kind, size int64, state string, names ...string) {
 // and remove files.
 const maxFiles = 20_000
 
-// addFiles lists the folder for temporary files, and in it those that package testing made for the
-// test: t.TempDir returns the folders 001, 002, ... of one that is named after the test, with what
-// is no letter or digit of ASCII left out or replaced (go1.26 testing/testing.go, TempDir).
+// addFiles adds the temporary files. The folders that t.TempDir makes are removed with the test:
+// only growth within one of them counts.
 func (l *Ledger) addFiles(folder, test string) {
-	var mine []string
-	n := 0
-	prefix := testPrefix(test)
-	list := func(dir string, top bool) error {
+	if _, err := eachTemporary(folder, test, func(dir, name string) {
+		group, all := "files in "+dir, "temporary files"
+		if dir != folder {
+			all = group
+		}
+		l.add(File, 1, "", filepath.Join(dir, pattern(name)), group, all)
+	}); err != nil {
+		l.Missing = append(l.Missing, "temporary files: "+err.Error())
+		l.keep(func(it *Item) bool { return it.Kind != File })
+	}
+}
+
+// keep removes the other items. It takes less of a test binary than slices.DeleteFunc.
+func (l *Ledger) keep(wanted func(*Item) bool) {
+	kept := l.Items[:0]
+	for i := range l.Items {
+		if wanted(&l.Items[i]) {
+			kept = append(kept, l.Items[i])
+		}
+	}
+	l.Items = kept
+}
+
+// eachTemporary calls f for each file in the folder for temporary files, and in the folders that
+// package testing made in it for the test: t.TempDir returns the folders 001, 002, ... of one that
+// is named after the test, with what is no letter or digit of ASCII left out or replaced (go1.26
+// testing/testing.go, TempDir). It returns the folders that it has listed.
+func eachTemporary(folder, test string, f func(dir, name string)) (listed []string, err error) {
+	n, prefix := 0, testPrefix(test)
+	list := func(dir string, f func(name string)) error {
+		listed = append(listed, dir)
 		return eachEntry(dir, func(name []byte, _ int) error {
 			if n++; n > maxFiles {
 				return fmt.Errorf("there are more than %d", maxFiles)
 			}
-			text := string(name)
-			if top && prefix != "" && strings.HasPrefix(text, prefix) {
-				mine = append(mine, filepath.Join(dir, text))
-				return nil
-			}
-			// the folders that t.TempDir makes are removed with the test: only growth within one of
-			// them counts
-			group, all := "files in "+dir, "temporary files"
-			if dir != folder {
-				all = group
-			}
-			l.add(File, 1, "", filepath.Join(dir, pattern(text)), group, all)
+			f(string(name))
 			return nil
 		})
 	}
-	err := list(folder, true)
-	for _, dir := range mine {
-		_ = eachEntry(dir, func(name []byte, _ int) error {
-			_ = list(filepath.Join(dir, string(name)), false) // it may be removed meanwhile, and may be no folder
-			return nil
-		})
-	}
-	if err != nil {
-		l.Missing = append(l.Missing, "temporary files: "+err.Error())
-		kept := l.Items[:0]
-		for _, it := range l.Items {
-			if it.Kind != File {
-				kept = append(kept, it)
-			}
+	var mine []string
+	err = list(folder, func(name string) {
+		if prefix != "" && strings.HasPrefix(name, prefix) {
+			mine = append(mine, filepath.Join(folder, name))
+			return
 		}
-		l.Items = kept
+		f(folder, name)
+	})
+	for _, dir := range mine {
+		_ = list(dir, func(name string) { // it may be removed meanwhile
+			inner := filepath.Join(dir, name)
+			_ = list(inner, func(name string) { f(inner, name) }) // it may be no folder
+		})
 	}
+	return listed, err
 }
 
 // testPrefix is how the name of a test's temporary folder begins: its letters and digits up to the

@@ -152,7 +152,7 @@ func TestProcesses(t *testing.T) {
 	if n := take(t).Count(Process); n != 0 {
 		t.Fatalf("%d child processes", n)
 	}
-	before, err := TakeGlance()
+	before, err := TakeGlance("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestProcesses(t *testing.T) {
 	if l.named(Process, "sleep", "running") != 1 || l.named(Process, "sleep", "ended, and not waited for") != 1 || l.Count(Process) != 2 {
 		t.Errorf("%+v", l.Program(Process))
 	}
-	now, err := TakeGlance()
+	now, err := TakeGlance("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +359,7 @@ func TestTemporaryFiles(t *testing.T) {
 }
 
 func TestNewSince(t *testing.T) {
-	before, err := TakeGlance()
+	before, err := TakeGlance("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -367,7 +367,7 @@ func TestNewSince(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := TakeGlance()
+	now, err := TakeGlance("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -453,7 +453,7 @@ func TestPattern(t *testing.T) {
 
 func BenchmarkGlance(b *testing.B) {
 	for b.Loop() {
-		if _, err := TakeGlance(); err != nil {
+		if _, err := TakeGlance(""); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -553,6 +553,10 @@ func TestLimits(t *testing.T) {
 func TestFilesWithinATick(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
+	own := filepath.Join("TestOwn123", "001") // as t.TempDir makes them
+	if err := os.MkdirAll(filepath.Join(folder, own), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for i := range 20 {
 		make := func(name string) {
 			if err := os.WriteFile(filepath.Join(folder, name+strconv.Itoa(i)), nil, 0o600); err != nil {
@@ -560,17 +564,20 @@ func TestFilesWithinATick(t *testing.T) {
 			}
 		}
 		make("a")
-		before, err := TakeGlance()
-		if err != nil {
-			t.Fatal(err)
-		}
-		make("b")
-		now, err := TakeGlance()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if now.NewSince(before)[File] == 0 {
-			t.Fatal(i, "a new file is not seen")
+		make(filepath.Join(own, "a"))
+		for _, name := range []string{"b", filepath.Join(own, "b")} {
+			before, err := TakeGlance("TestOwn/case")
+			if err != nil {
+				t.Fatal(err)
+			}
+			make(name)
+			now, err := TakeGlance("TestOwn/case")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if now.NewSince(before)[File] == 0 {
+				t.Fatal(i, "a new file is not seen: ", name)
+			}
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package inspect
 
 import (
+	"runtime"
+	"strings"
+
 	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
@@ -39,11 +42,19 @@ func (l *Layout) eachTimer(visit func(timer uint64)) {
 }
 
 // EachDue calls visit with the address of each timer that is set, when it is due, by the clock of
-// runtime.nanotime, and whether it repeats.
+// runtime.nanotime, and whether it repeats. It leaves out the timer of the runtime that gives
+// memory back to the system (runtime/mgcscavenge.go).
 func (l *Layout) EachDue(visit func(timer uint64, when int64, repeats bool)) {
+	var last uintptr
+	own := false
 	l.eachTimer(func(timer uint64) {
 		at := uintptr(timer)
-		visit(timer, int64(rawmem.Word(at+l.timer.When)), rawmem.Word(at+l.timer.Period) != 0)
+		if f := rawmem.Word(at + l.timer.Fn); f != 0 && f != last {
+			last, own = f, strings.HasPrefix(runtime.FuncForPC(rawmem.Word(f)).Name(), "runtime.(*scavengerState)")
+		}
+		if !own {
+			visit(timer, int64(rawmem.Word(at+l.timer.When)), rawmem.Word(at+l.timer.Period) != 0)
+		}
 	})
 }
 

@@ -20,10 +20,12 @@ func (f *Finder) addResources(leaks []*Leak) []*Leak {
 		return leaks
 	}
 	handles, ignored := f.handles()
-	all = slices.DeleteFunc(all, f.ignoresResource)
-	all = slices.DeleteFunc(all, areOf(all, ignored))
+	ofIgnored := f.areOf(all, ignored)
 	var alone []*Leak
 	for _, r := range all {
+		if f.ignoresResource(r) || ofIgnored(r) {
+			continue
+		}
 		r.Holder = r.handleIn(handles)
 		l := f.leakOf(r, leaks)
 		if l == nil {
@@ -42,9 +44,9 @@ func (f *Finder) addResources(leaks []*Leak) []*Leak {
 }
 
 // areOf returns a function that reports whether a resource belongs to handles, by its growth. If
-// all resources that may belong to them are more than there are handles, it is not known which do,
-// and none is said to.
-func areOf(all []*Resource, handles []*tree.Branch) func(*Resource) bool {
+// all resources that may belong to them, and that no Ignore names, are more than there are handles,
+// it is not known which do, and none is said to.
+func (f *Finder) areOf(all []*Resource, handles []*tree.Branch) func(*Resource) bool {
 	left := make(map[ledger.Kind]int64)
 	for _, b := range handles {
 		switch {
@@ -55,7 +57,7 @@ func areOf(all []*Resource, handles []*tree.Branch) func(*Resource) bool {
 		}
 	}
 	for _, r := range all {
-		if r.handleIn(handles) != nil && r.Name != pidfd {
+		if r.handleIn(handles) != nil && r.Name != pidfd && !f.ignoresResource(r) {
 			left[r.Kind] -= r.Own.Grown()
 		}
 	}
@@ -72,13 +74,16 @@ func (f *Finder) ignoresResource(r *Resource) bool {
 	return false
 }
 
-func isMapper(root *tree.Branch) bool { return slices.Contains(message.Mappers[:], root.Name) }
+// IsMapper reports whether it is the record of all mappings that grows.
+func (l *Leak) IsMapper() bool {
+	return len(l.Heads) > 0 && slices.Contains(message.Mappers[:], l.Heads[0].Line()[0].Name)
+}
 
 // foldMapper moves the growth of the record of all mappings behind the leak that they belong to.
 func foldMapper(leaks []*Leak) []*Leak {
 	var owner *Leak
 	for _, l := range leaks {
-		if len(l.Heads) > 0 && !isMapper(l.Heads[0].Line()[0]) && slices.ContainsFunc(l.Resources, func(r *Resource) bool { return r.Kind == ledger.Mapping }) {
+		if len(l.Heads) > 0 && !l.IsMapper() && slices.ContainsFunc(l.Resources, func(r *Resource) bool { return r.Kind == ledger.Mapping }) {
 			owner = l
 		}
 	}
@@ -87,7 +92,7 @@ func foldMapper(leaks []*Leak) []*Leak {
 	}
 	var others []*Leak
 	for _, l := range leaks {
-		if len(l.Heads) > 0 && l.Goroutines == nil && isMapper(l.Heads[0].Line()[0]) {
+		if l.IsMapper() && l.Goroutines == nil {
 			owner.With = append(owner.With, l)
 		} else {
 			others = append(others, l)

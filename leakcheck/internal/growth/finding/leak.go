@@ -89,7 +89,7 @@ func (l *Leak) rank(env *environ.Environment) int {
 		return 1
 	case root.Name == message.ReflectNames || root.Root.Package == "reflect":
 		return 3
-	case env.Modules.IsStandard(root.Root.Package), isMapper(root), message.IsSpecial(root.Root) && !env.MentionsProgram(root.Name) && !env.MentionsProgram(l.Heads[0].Typ):
+	case env.Modules.IsStandard(root.Root.Package), l.IsMapper(), message.IsSpecial(root.Root) && !env.MentionsProgram(root.Name) && !env.MentionsProgram(l.Heads[0].Typ):
 		return 2
 	}
 	return 0

@@ -152,12 +152,13 @@ const (
 )
 
 // minFrames is the least growth of the frames on the stacks of some goroutines to be taken for a
-// leak, unless each call adds the same number: where goroutines wait differs by some frames.
+// leak, unless each call adds the same number: where goroutines wait differs by some frames. It is
+// half as much for each batch that is still to come, since batches double.
 const minFrames = 64
 
 // FramesKeepPace reports whether the stacks of goroutines get deeper with the calls.
 func (s *Series) FramesKeepPace() bool {
-	return s.CountsKeepPace() && (s.Grown() >= minFrames || s.IsExact())
+	return s.CountsKeepPace() && (s.Grown() >= minFrames>>max(0, Intervals+1-len(s.Values)) || s.IsExact())
 }
 
 // MissedGrow reports whether the number of missed objects grows.

@@ -37,3 +37,22 @@ func TestChunksKeepPace(t *testing.T) {
 	small := series.Series{Calls: calls, Values: []int64{1, 1, 1, series.MinChunk / 4, series.MinChunk / 2}}
 	assert.False(t, small.ChunksKeepPace())
 }
+
+// A stack that gets deeper by a frame every ten calls is told from the first batch on, and from
+// goroutines that wait some frames deeper now and then.
+func TestFramesKeepPace(t *testing.T) {
+	calls := []int64{250, 500, 1000, 2000, 4000}
+	for _, tt := range []struct {
+		frames []int64
+		want   bool
+	}{
+		{[]int64{30, 55}, true},
+		{[]int64{30, 55, 104, 206, 402}, true},
+		{[]int64{3, 5, 10, 22, 41}, false},
+		{[]int64{11, 13}, false},
+		{[]int64{11, 13, 13}, false},
+	} {
+		s := series.Series{Calls: calls[:len(tt.frames)], Values: tt.frames}
+		assert.Equal(t, tt.want, s.FramesKeepPace(), tt.frames)
+	}
+}

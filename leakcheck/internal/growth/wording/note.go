@@ -14,11 +14,7 @@ import (
 )
 
 // noLeak ends the sentence on how a figure grew.
-const (
-	noLeak = ", and is no leak"
-	// batches end when no goroutine runs, and timers are not waited for
-	noLeakYet = ", and unless timers or sleeping goroutines have work left, is no leak"
-)
+const noLeak = ", and is no leak"
 
 // maxForgiven is how many figures that grew without being a leak the log names.
 const maxForgiven = 5
@@ -31,6 +27,9 @@ func (w *Wording) Forgiven(suspects []*finding.Leak) []string {
 	var notes []string
 	seen := make(map[string]bool) // a suspect of several snapshots counts once
 	for _, l := range suspects {
+		if l.IsMapper() {
+			continue // the record of mappings, which are judged themselves
+		}
 		if l.IsResource() {
 			if k := l.Resources[0].Kind; k.InBytes() && k != ledger.NativeBytes {
 				continue // spans, and what the runtime maps, come and go
@@ -60,9 +59,7 @@ func appendForgiven(notes []string, seen map[string]bool, where, what string, s 
 		return append(notes, "… and others like these")
 	}
 	how, further := "not with every batch, or less and less", ""
-	if levelsOff := s.LevelsOff() || s.BytesLevelOff(); !levelsOff && so == noLeak {
-		so = noLeakYet
-	} else if levelsOff {
+	if s.LevelsOff() || s.BytesLevelOff() {
 		how, further = "with the size of the largest batch of calls, not with their number", ", and "+s.ShowFurther()
 		if s.Fell() {
 			how = "fell in a further batch"
