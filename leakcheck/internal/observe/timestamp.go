@@ -1,9 +1,6 @@
 package observe
 
-import (
-	"encoding/binary"
-	"time"
-)
+import "encoding/binary"
 
 // How a time.Time is written (go1.26 and go1.27 time/time.go): with a monotonic reading, the first
 // word has the highest bit, 33 bits of seconds since 1885, and 30 bits of nanoseconds; without one,
@@ -15,15 +12,12 @@ const (
 	year1970     = (1969*365 + 1969/4 - 1969/100 + 1969/400) * 86400
 )
 
-// findTimes returns how many words of memory are times from since to now, whatever their type (a
-// time.Time, or a number that counts seconds or parts of a second since 1970), and the earliest of
-// them, up to a second. In a period of minutes, few other words are times: one in ten million of 32
-// bits.
+// find adds the words of memory that are times from the second first to last, whatever their type
+// (a time.Time, or a number that counts seconds or parts of a second since 1970). In a period of
+// minutes, few other words are times: one in ten million of 32 bits.
 //
 //go:norace
-func findTimes(mem []byte, since, now time.Time) (found int, earliest time.Time) {
-	first, last := since.Unix(), now.Unix()
-	oldest := last
+func (s *stretch) find(mem []byte, first, last int64) {
 	for ; len(mem) >= 8; mem = mem[8:] {
 		w := int64(binary.LittleEndian.Uint64(mem))
 		for _, sec := range [...]int64{
@@ -31,11 +25,12 @@ func findTimes(mem []byte, since, now time.Time) (found int, earliest time.Time)
 			w&^hasMonotonic>>nanosBits - (year1970 - year1885),
 		} {
 			if first <= sec && sec <= last {
-				found++
-				oldest = min(oldest, sec)
+				if s.found == 0 {
+					s.first, s.last = sec, sec
+				}
+				s.found, s.first, s.last = s.found+1, min(s.first, sec), max(s.last, sec)
 				break
 			}
 		}
 	}
-	return found, time.Unix(oldest, 0)
 }

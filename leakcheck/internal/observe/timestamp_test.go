@@ -37,10 +37,35 @@ func TestFindTimes(t *testing.T) {
 		{"pointers", bytesOf(&now, &at), 0},
 		{"small numbers", bytesOf(0, 1, -1, 1e9, 1e18), 0},
 	} {
-		found, earliest := findTimes(test.mem, since, now)
-		require.Equal(t, test.found, found, test.what)
-		if found > 0 {
-			require.True(t, at.Sub(earliest).Abs() <= time.Second, test.what)
+		var s stretch
+		s.find(test.mem, since.Unix(), now.Unix())
+		require.Equal(t, int64(test.found), s.found, test.what)
+		if s.found > 0 {
+			require.Equal(t, []int64{at.Unix(), at.Unix()}, []int64{s.first, s.last}, test.what)
 		}
+	}
+}
+
+// A window is told by recent times, and by times ahead that are as close to each other as the calls
+// that wrote them.
+func TestWindow(t *testing.T) {
+	const now = 2_000_000_000
+	q := &TimesQuery{Since: time.Unix(now-10, 0), now: time.Unix(now, 0)}
+	at := func(seconds int64) int64 { return now + seconds }
+	for _, test := range []struct {
+		recent, ahead stretch
+		objects       int64
+		want          string
+	}{
+		{stretch{4, at(-3), now}, stretch{}, 4, "of the last 4s"},
+		{stretch{}, stretch{4, at(3595), at(3600)}, 4, "up to 1h0m0s ahead"},
+		{stretch{2, at(-1), now}, stretch{2, at(1), at(2)}, 4, "up to 2s ahead"},
+		{stretch{4, at(-3), now}, stretch{4, at(86000), at(86010)}, 4, "of the last 4s"},
+		{stretch{}, stretch{4, at(1), at(3600)}, 4, ""},
+		{stretch{}, stretch{3, at(1), at(2)}, 4, ""},
+		{stretch{}, stretch{}, 0, ""},
+	} {
+		times := &Times{recent: test.recent, ahead: test.ahead, objects: test.objects}
+		require.Equal(t, test.want, times.Window(q), test.want)
 	}
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // What a program keeps for some time, as metrics of the last ten seconds, grows until that time is
-// over. Its entries have times, in their keys or in what is stored, and all of them are recent. A
-// leak may look the same, so a message says so, and what would tell.
+// over. Its entries have times, in their keys or in what is stored, and all of them are recent, or
+// about as far ahead. A leak may look the same, so a message says so, and what would tell.
 
 // maxBucket is how much older than its entries a time may be that stands for a period of them.
 const maxBucket = time.Minute
@@ -44,15 +44,19 @@ func TimesOf(g *finding.Growth, began time.Time) *observe.TimesQuery {
 	return q
 }
 
-// window says that what grows may be kept for some time only, if all of it has recent times.
+// window says that what grows may be kept for some time only, if all of it has such times.
 func (w *Wording) window(l *finding.Leak) []string {
 	if w.Times == nil {
 		return nil
 	}
 	for i := range w.Times.Times {
-		if t := &w.Times.Times[i]; t.Of == l.Heads[0].Path && t.AreMany() {
-			return []string{fmt.Sprintf("may be a window of time: the times in %s are of the last %s; fill the window first (Warmup), or make it shorter in the test",
-				textfmt.Abridge(t.Place, message.MaxNameShown), t.Age)}
+		t := &w.Times.Times[i]
+		if t.Of != l.Heads[0].Path {
+			continue
+		}
+		if window := t.Window(w.Times); window != "" {
+			return []string{fmt.Sprintf("may be a window of time: the times in %s are %s; fill the window first (Warmup), or make it shorter in the test",
+				textfmt.Abridge(t.Place, message.MaxNameShown), window)}
 		}
 	}
 	return nil
