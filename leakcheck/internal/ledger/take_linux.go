@@ -68,15 +68,17 @@ func (l *Ledger) add(k Kind, size int64, state string, names ...string) {
 // and remove files.
 const maxFiles = 20_000
 
-// addFiles adds the temporary files. The folders that t.TempDir makes are removed with the test:
-// only growth within one of them counts.
+// addFiles adds the temporary files, by names that the next run of the test has, too. The folders
+// that t.TempDir makes are removed with the test: only growth within one of them counts.
 func (l *Ledger) addFiles(folder, test string) {
 	if _, err := eachTemporary(folder, test, func(dir, name string) {
+		of := pattern(dir)
 		group, all := "files in "+dir, "temporary files"
 		if dir != folder {
 			all = group
+			of = filepath.Join(pattern(filepath.Dir(dir)), filepath.Base(dir))
 		}
-		l.add(File, 1, "", filepath.Join(dir, pattern(name)), group, all)
+		l.add(File, 1, "", filepath.Join(of, pattern(name)), group, all)
 	}); err != nil {
 		l.Missing = append(l.Missing, "temporary files: "+err.Error())
 		l.keep(func(it *Item) bool { return it.Kind != File })
