@@ -192,11 +192,18 @@ func calls(stack []*profile.Location) (list []*profile.Location) {
 		for inlined := len(l.Line) - 1; inlined > 0 && i < len(stack) && outermost(stack[i]) == outermost(l); inlined-- {
 			i++
 		}
-		if len(list) > 0 || !symbol.IsRuntime(symbol.Package(outermost(l))) {
+		if len(list) > 0 || slices.ContainsFunc(l.Line, isCall) {
 			list = append(list, l)
 		}
 	}
 	return list
+}
+
+// isCall reports whether a line is none of the runtime's. A location is a call if any of its lines
+// is one: the runtime is inlined into a program, and what the program exports to C into a wrapper
+// without a package.
+func isCall(line profile.Line) bool {
+	return line.Function != nil && !symbol.IsRuntime(symbol.Package(line.Function.Name))
 }
 
 // outermost is the function that the code of a location belongs to.

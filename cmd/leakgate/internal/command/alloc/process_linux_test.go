@@ -102,8 +102,13 @@ func count(t *testing.T, exe string, env []string, args ...string) (stdout strin
 
 func buildAllocating(t *testing.T, flags ...string) string {
 	t.Helper()
-	exe := filepath.Join(t.TempDir(), "allocating")
-	out, err := exec.Command("go", append(append([]string{"build"}, flags...), "-o", exe, "./testdata/allocating")...).CombinedOutput()
+	return build(t, "allocating", flags...)
+}
+
+func build(t *testing.T, program string, flags ...string) string {
+	t.Helper()
+	exe := filepath.Join(t.TempDir(), program)
+	out, err := exec.Command("go", append(append([]string{"build"}, flags...), "-o", exe, "./testdata/"+program)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return exe
 }
@@ -186,6 +191,19 @@ func TestProcessAtOtherAddresses(t *testing.T) {
 	i := slices.IndexFunc(r.Sites, func(s *allocrun.Site) bool { return s.Func == "main.newSession" })
 	require.GreaterOrEqual(t, i, 0)
 	assert.InDelta(t, 400_000, r.Sites[i].Objects, runtimes)
+}
+
+// TestProcessExported tells types and lines of functions that C calls.
+func TestProcessExported(t *testing.T) {
+	kit.Slow(t)
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("needs gcc")
+	}
+	r := resultOf(t, count(t, build(t, "exported"), []string{"GODEBUG=memprofilerate=1"}, "-json"))
+	require.NotEmpty(t, r.Types)
+	assert.Equal(t, "main.boxed", r.Types[0].Name)
+	assert.InDelta(t, 100_000, r.Types[0].Objects, runtimes)
+	assert.Equal(t, "main.box", r.Sites[0].Func)
 }
 
 // TestProcessWithoutProfiler says what to change where nothing is recorded.
