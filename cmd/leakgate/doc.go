@@ -599,11 +599,12 @@
 //	-o file
 //		Write a profile to file: what is retained, by path from the root, for "go tool pprof" and
 //		"leakgate view". With -watch, file is a folder, and each spike has a folder in it, with the
-//		text, the report, that of the snapshot that it is compared with, and a profile.
+//		text, the report, that of the snapshot that it is compared with, and profiles.
 //	-pid number
 //		Look into a process that runs.
 //	-poll duration
-//		With -watch: read the counters so often (default 10ms).
+//		With -watch: read the counters so often (default 10ms). Of the collections that end between
+//		two readings only the last is looked at; the others are counted.
 //	-spike threshold
 //		With -watch: how much more than usual is a spike (default 20%,+64MiB): a share, a size, or
 //		both, that have to be exceeded then. Less than 1 MiB never is.

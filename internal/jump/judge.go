@@ -6,6 +6,8 @@ import "time"
 type Judge struct {
 	detector    detector
 	limiter     limiter
+	last        uint64 // number of the last collection; 0: none
+	missed      int
 	leftOut     int
 	lastLeftOut int       // LeftOut of the last spike
 	refutedAt   time.Time // when a snapshot last showed that a spike was none
@@ -32,9 +34,13 @@ type Judgement struct {
 	Calm bool
 }
 
-// Ended is to be called for each collection, with the bytes that it found alive, and its time.
-// certain is false if some of these bytes may be garbage.
-func (j *Judge) Ended(live int64, certain bool, at time.Time) Judgement {
+// Ended is to be called for each collection that is judged, with its number, from 1, with the bytes
+// that it found alive, and its time. certain is false if some of these bytes may be garbage.
+func (j *Judge) Ended(number uint64, live int64, certain bool, at time.Time) Judgement {
+	if j.last > 0 && number > j.last {
+		j.missed += int(number - j.last - 1)
+	}
+	j.last = number
 	usual, jumped := j.detector.Ended(live)
 	g := Judgement{Usual: usual, Limit: j.detector.threshold.Limit(usual)}
 	switch {
@@ -57,6 +63,9 @@ func (j *Judge) Nothing(at time.Time) {
 	j.detector.Seen(0)
 	j.leftOut, j.lastLeftOut, j.refutedAt = j.leftOut+j.lastLeftOut, 0, at
 }
+
+// Missed is how many collections ended between two that were judged.
+func (j *Judge) Missed() int { return j.missed }
 
 // LeftOut is how many collections beyond the threshold the limits left out since the last spike.
 func (j *Judge) LeftOut() int { return j.leftOut }

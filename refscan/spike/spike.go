@@ -12,12 +12,13 @@
 // allocated it are read from the memory profiler's records of that very collection, so they are
 // known even if the memory is gone when the snapshot is taken.
 //
-// The live heap is read at the end of each mark phase of the garbage collector, in which the
-// runtime itself has counted it: that costs some microseconds each, and nothing in between but a
-// timer each second. Objects that were allocated during marking count as alive to the runtime,
-// garbage or not; they are subtracted. Where their size is not known, a jump is reported only if a
-// snapshot shows it, too. Usual is the median of the last nine mark phases. A jump that stays is
-// usual before long, and is reported once.
+// The live heap is read at the end of a mark phase of the garbage collector, in which the runtime
+// itself has counted it: that costs some microseconds each, and nothing in between but a timer each
+// second. If mark phases follow each other faster than the watcher's goroutine runs, it reads only
+// the last of them; Spike.Missed counts the others. Objects that were allocated during marking
+// count as alive to the runtime, garbage or not; they are subtracted. Where their size is not
+// known, a jump is reported only if a snapshot shows it, too. Usual is the median of the last nine
+// mark phases that were read. A jump that stays is usual before long, and is reported once.
 //
 // A snapshot costs what a request to package refscanhttp does: one garbage collection; a fork, for
 // which the program is stopped for some milliseconds (10 to 15 for 300 MB, 30 to 40 more for each
@@ -81,6 +82,9 @@ type Spike struct {
 	// LeftOut is how many mark phases beyond the threshold were skipped since the previous spike,
 	// because of Interval and PerDay.
 	LeftOut int
+	// Missed is how many mark phases since Start were not judged: they ended between two readings,
+	// or the watcher was at work then, on a profile, a snapshot, or in OnSpike.
+	Missed int
 
 	// Report is the scan of the snapshot that was taken at once, with retained sizes, and with
 	// allocation sites as far as the memory profiler recorded them. It is nil if there is no

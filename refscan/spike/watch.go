@@ -118,7 +118,7 @@ func (w *watch) read() {
 	}
 	defer readings.Add(1)
 	live := int64(last.Live)
-	switch g := w.judge.Ended(live, certain, now()); {
+	switch g := w.judge.Ended(last.Number, live, certain, now()); {
 	case g.Spike:
 		w.examineSpike(&scanreport.Spike{
 			Source: scanreport.Self(), At: time.Now(), Collection: last.Number, Live: live, Certain: certain, Usual: g.Usual, Limit: g.Limit, LeftOut: g.LeftOut,
@@ -228,7 +228,7 @@ func (w *watch) examineSpike(all *scanreport.Spike) {
 	}
 	all.Base, all.BaseErr = w.decodeBase()
 	s := &Spike{
-		At: all.At, Cycle: all.Collection, Live: all.Live, Usual: all.Usual, LeftOut: all.LeftOut,
+		At: all.At, Cycle: all.Collection, Live: all.Live, Usual: all.Usual, LeftOut: all.LeftOut, Missed: w.judge.Missed(),
 		Err: all.Err, Held: all.Held(), HeapBase: all.HeapBase, Heap: all.Heap, all: *all,
 	}
 	if all.Scan != nil {

@@ -134,7 +134,7 @@ func (w *watch) ended(ctx context.Context, cycle foreign.Cycle) {
 	w.cycles++
 	now := time.Now()
 	live, certain := cycle.Least()
-	switch g := w.judge.Ended(live, certain, now); {
+	switch g := w.judge.Ended(uint64(cycle.Number), live, certain, now); {
 	case g.Spike:
 		w.look(ctx, cycle, &scanreport.Spike{
 			Source: w.process.Name(), At: now, Collection: uint64(cycle.Number), Live: live, Certain: certain, Usual: g.Usual, Limit: g.Limit, LeftOut: g.LeftOut,
@@ -202,11 +202,14 @@ func (w *watch) end(why string, err error) int {
 		w.Failure("could not tell: %v", err)
 		return cli.Unknown
 	}
-	leftOut := ""
+	missed, leftOut := "", ""
+	if n := w.judge.Missed(); n > 0 {
+		missed = fmt.Sprintf(", %s more ended between two readings (-poll %v)", textfmt.Count(int64(n)), w.watch.poll)
+	}
 	if n := w.judge.LeftOut(); n > 0 {
 		leftOut = fmt.Sprintf(", and since the last one %s beyond the threshold left out because of -every", textfmt.CountNoun(int64(n), "collection"))
 	}
-	fmt.Fprintf(w.Stdout, "%s: %s, %s%s\n", why, textfmt.CountNoun(int64(w.cycles), "garbage collection"), textfmt.CountNoun(int64(w.spikes), "spike"), leftOut)
+	fmt.Fprintf(w.Stdout, "%s: %s%s, %s%s\n", why, textfmt.CountNoun(int64(w.cycles), "garbage collection"), missed, textfmt.CountNoun(int64(w.spikes), "spike"), leftOut)
 	switch {
 	case w.spikes > 0:
 		return cli.Findings
