@@ -7,6 +7,7 @@ type Judge struct {
 	detector    detector
 	limiter     limiter
 	last        uint64 // number of the last collection; 0: none
+	calm        uint64 // number of the last one that was calm
 	missed      int
 	leftOut     int
 	lastLeftOut int       // LeftOut of the last spike
@@ -30,6 +31,8 @@ type Judgement struct {
 	// LeftOut is, for a spike, how many collections beyond the threshold were ignored since the
 	// previous spike, because of the limits.
 	LeftOut int
+	// Sudden says, for a spike, that the collection right before it was judged, and calm.
+	Sudden bool
 	// Calm says that it is known what is usual, and that no more than Limit is alive.
 	Calm bool
 }
@@ -49,10 +52,12 @@ func (j *Judge) Ended(number uint64, live int64, certain bool, at time.Time) Jud
 		j.leftOut++
 	case jumped:
 		j.detector.Seen(live)
-		g.Spike = true
+		g.Spike, g.Sudden = true, j.calm == number-1
 		g.LeftOut, j.lastLeftOut, j.leftOut = j.leftOut, j.leftOut, 0
 	default:
-		g.Calm = j.detector.Ready() && live <= g.Limit
+		if g.Calm = j.detector.Ready() && live <= g.Limit; g.Calm {
+			j.calm = number
+		}
 	}
 	return g
 }

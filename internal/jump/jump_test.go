@@ -113,12 +113,12 @@ func TestJudge(t *testing.T) {
 		{100, Judgement{Usual: 0, Limit: 50}},
 		{100, Judgement{Usual: 100, Limit: 150}},
 		{100, Judgement{Usual: 100, Limit: 150, Calm: true}},
-		{200, Judgement{Usual: 100, Limit: 150, Spike: true}},
+		{200, Judgement{Usual: 100, Limit: 150, Spike: true, Sudden: true}},
 		{200, Judgement{Usual: 100, Limit: 150}}, // it is known
 		{100, Judgement{Usual: 100, Limit: 150, Calm: true}},
 		{200, Judgement{Usual: 100, Limit: 150}}, // within the hour
 		{100, Judgement{Usual: 100, Limit: 150, Calm: true}},
-		{200, Judgement{Usual: 100, Limit: 150, Spike: true, LeftOut: 1}},
+		{200, Judgement{Usual: 100, Limit: 150, Spike: true, Sudden: true, LeftOut: 1}},
 	} {
 		if i == 8 {
 			at = at.Add(time.Hour)
@@ -154,4 +154,16 @@ func TestMissed(t *testing.T) {
 		j.Ended(number, mib, true, time.Time{})
 	}
 	require.Equal(t, 2+4, j.Missed())
+}
+
+// A spike is not sudden if the collection before it was not calm, or not judged.
+func TestSudden(t *testing.T) {
+	for _, before := range []uint64{10, 11, 12} {
+		j := NewJudge(Threshold{Bytes: 50 * mib}, 0, 10)
+		for number := before - Learned; number < before; number++ {
+			j.Ended(number, 100*mib, true, time.Time{})
+		}
+		require.Equal(t, before == 12, j.Ended(12, 200*mib, true, time.Time{}).Sudden)
+		require.False(t, j.Ended(13, 300*mib, true, time.Time{}).Sudden, "the same jump")
+	}
 }

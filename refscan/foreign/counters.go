@@ -77,13 +77,14 @@ func (c *Counters) Recorded() []Recorded {
 
 // RecordedAround returns what was alive, by stack, at the end of the mark phase of a collection
 // that has just ended, however much of that has been freed since, and before: at the end of the
-// mark phase before, or at the moment of earlier records. It returns nil if two more mark phases
-// have ended, and waits up to 100 ms for garbage to be freed.
-func (c *Counters) RecordedAround(of Cycle, earlier []Recorded) []Recorded {
+// mark phase before if the jump is sudden and that is known, otherwise at the moment of earlier
+// records. It returns nil if two more mark phases have ended, and waits up to 100 ms for garbage to
+// be freed.
+func (c *Counters) RecordedAround(of Cycle, sudden bool, earlier []Recorded) []Recorded {
 	if c.records == nil {
 		return nil
 	}
-	return c.records.Around(c, c.at, of.Number, earlier)
+	return c.records.Around(c, c.at, of.Number, sudden, earlier)
 }
 
 // A Moment is what the memory profiler of a process has recorded until then, and a Sampled what one

@@ -95,10 +95,11 @@ type Spike struct {
 	// then.
 	Held bool
 
-	// HeapBase and Heap are heap profiles of the ends of the mark phase before and of the one that
-	// found the spike: "go tool pprof -base" of the two shows where the additional memory was
-	// allocated. Without debug information they are of a usual moment and of the collection right
-	// after the spike. Both are gzipped protocol buffers.
+	// HeapBase and Heap are heap profiles of before the spike and of the end of the mark phase that
+	// found it: "go tool pprof -base" of the two shows where the additional memory was allocated.
+	// Before is the end of the mark phase before, or a usual moment if much was alive then, too, or
+	// if that was not read. Without debug information they are of a usual moment and of the
+	// collection right after the spike. Both are gzipped protocol buffers.
 	HeapBase, Heap []byte
 
 	all scanreport.Spike
