@@ -647,7 +647,8 @@
 // The flags may stand before the profile and after it:
 //
 //	-collapsed file
-//		Write the stacks with names to file, one a line, as FlameGraph's scripts do.
+//		Write the stacks with names to file, one a line, as FlameGraph's scripts do, by the values
+//		of the profile's default type.
 //	-debug folders
 //		Look for separate debug files there, by build ID and .gnu_debuglink (default
 //		/usr/lib/debug).
@@ -714,9 +715,10 @@
 // It shows what assertions found to be retained, on a page: what is broken, with its source, all
 // assertions, the worst first, and what each found as an icicle and as a table, with a search and
 // comparisons. Without an argument it is the last run in leakgate-artifacts. Any profile will do as
-// well, a file or the address of a server: of what is retained, of the heap, or of goroutine stacks
-// as the package github.com/leakgate/leakgate/stackprof has it. The page of a run is also the file
-// leak.html in its artifacts. For example:
+// well, a file or the address of a server, in any form that leakgate symbolize reads: of what is
+// retained, of the heap, or of goroutine stacks as the package
+// github.com/leakgate/leakgate/stackprof has it. The page of a run is also the file leak.html in
+// its artifacts. For example:
 //
 //	leakgate view
 //	leakgate view -text -test TestSessions
