@@ -754,7 +754,8 @@
 //	-top count
 //		Print so many roots or functions with -text (default 20); 0 is all, and folds nothing.
 //
-// The exit code is 0, or 2 if the command line is wrong or something cannot be read.
+// The exit code is 0; 2 if the command line is wrong or something cannot be read; 3 if no sample
+// tells of growth with -growth.
 //
 // # Completion
 //
