@@ -18,6 +18,7 @@ type Counters struct {
 	memory  *os.File
 	at      *gcwatch.Counters
 	records *gcwatch.Records // nil: they cannot be found
+	bias    uint64
 }
 
 // A Cycle is a garbage collection of a process.
@@ -52,8 +53,11 @@ func (p *program) counters(memory *os.File) (*Counters, error) {
 	if err != nil {
 		records = nil
 	}
-	return &Counters{memory, at, records}, nil
+	return &Counters{memory, at, records, p.file.Bias()}, nil
 }
+
+// Bias is what an address in the process has more than in the program's file.
+func (c *Counters) Bias() uint64 { return c.bias }
 
 // Last is the collection that ended last. It takes eight reads of a word, some microseconds of this
 // process, and no time of the other. The error is ErrEnded, or that of the read.

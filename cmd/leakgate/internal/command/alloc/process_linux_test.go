@@ -180,14 +180,16 @@ func TestProcess(t *testing.T) {
 	assert.InDelta(t, 166e6, sampled.Sampling.Bytes, 166e6*5/math.Sqrt(float64(sampled.Sampling.Samples)))
 }
 
-// TestProcessAtOtherAddresses names the lines of a position-independent program, and says why not
-// its types.
+// TestProcessAtOtherAddresses names types and lines of a position-independent program.
 func TestProcessAtOtherAddresses(t *testing.T) {
 	kit.Slow(t)
 	r := resultOf(t, count(t, buildAllocating(t, "-buildmode=pie"), []string{"GODEBUG=memprofilerate=1"}, "-json"))
-	assert.Equal(t, "the executable is position-independent", r.Untraced)
-	require.Len(t, r.Types, 1)
-	assert.Equal(t, "(not known)", r.Types[0].Name)
+	assert.Empty(t, r.Untraced)
+	for name, want := range allocated {
+		i := slices.IndexFunc(r.Types, func(row *allocrun.TypeRow) bool { return row.Name == name })
+		require.GreaterOrEqual(t, i, 0, name)
+		assert.InDelta(t, want[0], r.Types[i].Objects, runtimes, name)
+	}
 	i := slices.IndexFunc(r.Sites, func(s *allocrun.Site) bool { return s.Func == "main.newSession" })
 	require.GreaterOrEqual(t, i, 0)
 	assert.InDelta(t, 400_000, r.Sites[i].Objects, runtimes)
@@ -199,11 +201,13 @@ func TestProcessExported(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("needs gcc")
 	}
-	r := resultOf(t, count(t, build(t, "exported"), []string{"GODEBUG=memprofilerate=1"}, "-json"))
-	require.NotEmpty(t, r.Types)
-	assert.Equal(t, "main.boxed", r.Types[0].Name)
-	assert.InDelta(t, 100_000, r.Types[0].Objects, runtimes)
-	assert.Equal(t, "main.box", r.Sites[0].Func)
+	for _, mode := range []string{"exe", "pie"} {
+		r := resultOf(t, count(t, build(t, "exported", "-buildmode="+mode), []string{"GODEBUG=memprofilerate=1"}, "-json"))
+		require.NotEmpty(t, r.Types)
+		assert.Equal(t, "main.boxed", r.Types[0].Name, mode)
+		assert.InDelta(t, 100_000, r.Types[0].Objects, runtimes, mode)
+		assert.Equal(t, "main.box", r.Sites[0].Func, mode)
+	}
 }
 
 // TestProcessWithoutProfiler says what to change where nothing is recorded.
