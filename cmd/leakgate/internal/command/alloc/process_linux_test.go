@@ -75,6 +75,14 @@ func startSubject(t *testing.T, exe string, env []string) (subject *exec.Cmd, or
 // count runs the command for a process of the program while it allocates, and returns its output.
 func count(t *testing.T, exe string, env []string, args ...string) (stdout string) {
 	t.Helper()
+	stdout, problem, code := ended(t, exe, env, args...)
+	require.Zero(t, code, problem)
+	return stdout
+}
+
+// ended returns the exit code of such a run, too.
+func ended(t *testing.T, exe string, env []string, args ...string) (stdout, problem string, exit int) {
+	t.Helper()
 	subject, input, lines := startSubject(t, exe, env)
 	o, err := Parse(append([]string{"-pid", strconv.Itoa(subject.Process.Pid), "-for", "1h"}, args...))
 	require.NoError(t, err)
@@ -89,7 +97,7 @@ func count(t *testing.T, exe string, env []string, args ...string) (stdout strin
 		require.NoError(t, err)
 		require.True(t, lines.Scan())
 		enough()
-		require.Zero(t, <-code, stderr)
+		exit = <-code
 	case n := <-code:
 		enough()
 		if strings.Contains(stderr.String(), "may not be looked into") {
@@ -97,7 +105,7 @@ func count(t *testing.T, exe string, env []string, args ...string) (stdout strin
 		}
 		require.Fail(t, "it ended", "exit code %d: %s", n, stderr)
 	}
-	return out.String()
+	return out.String(), stderr.String(), exit
 }
 
 func buildAllocating(t *testing.T, flags ...string) string {
@@ -193,6 +201,18 @@ func TestProcessAtOtherAddresses(t *testing.T) {
 	i := slices.IndexFunc(r.Sites, func(s *allocrun.Site) bool { return s.Func == "main.newSession" })
 	require.GreaterOrEqual(t, i, 0)
 	assert.InDelta(t, 400_000, r.Sites[i].Objects, runtimes)
+}
+
+// TestProcessWithoutSymbols could not tell types, and says so by the exit code. It names the lines.
+func TestProcessWithoutSymbols(t *testing.T) {
+	kit.Slow(t)
+	out, problem, code := ended(t, buildAllocating(t, "-ldflags=-s -w=0"), []string{"GODEBUG=memprofilerate=1"}, "-json")
+	assert.Equal(t, cli.Unknown, code)
+	assert.Regexp(t, `\nleakgate: could not tell what \S+/testdata/allocating allocates by type: no symbol section\n$`, problem)
+	r := resultOf(t, out)
+	assert.Positive(t, r.Objects)
+	require.NotEmpty(t, r.Sites)
+	assert.NotEmpty(t, r.Sites[0].Func)
 }
 
 // TestProcessExported tells types and lines of functions that C calls.
