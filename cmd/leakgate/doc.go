@@ -599,11 +599,12 @@
 //	-o file
 //		Write a profile to file: what is retained, by path from the root, for "go tool pprof" and
 //		"leakgate view". With -watch, file is a folder, and each spike has a folder in it, with the
-//		text, the report, that of the snapshot that it is compared with, and a profile.
+//		text, the report, that of the snapshot that it is compared with, and profiles.
 //	-pid number
 //		Look into a process that runs.
 //	-poll duration
-//		With -watch: read the counters so often (default 10ms).
+//		With -watch: read the counters so often (default 10ms). Of the collections that end between
+//		two readings only the last is looked at; the others are counted.
 //	-spike threshold
 //		With -watch: how much more than usual is a spike (default 20%,+64MiB): a share, a size, or
 //		both, that have to be exceeded then. Less than 1 MiB never is.
@@ -646,7 +647,8 @@
 // The flags may stand before the profile and after it:
 //
 //	-collapsed file
-//		Write the stacks with names to file, one a line, as FlameGraph's scripts do.
+//		Write the stacks with names to file, one a line, as FlameGraph's scripts do, by the values
+//		of the profile's default type.
 //	-debug folders
 //		Look for separate debug files there, by build ID and .gnu_debuglink (default
 //		/usr/lib/debug).
@@ -713,9 +715,10 @@
 // It shows what assertions found to be retained, on a page: what is broken, with its source, all
 // assertions, the worst first, and what each found as an icicle and as a table, with a search and
 // comparisons. Without an argument it is the last run in leakgate-artifacts. Any profile will do as
-// well, a file or the address of a server: of what is retained, of the heap, or of goroutine stacks
-// as the package github.com/leakgate/leakgate/stackprof has it. The page of a run is also the file
-// leak.html in its artifacts. For example:
+// well, a file or the address of a server, in any form that leakgate symbolize reads: of what is
+// retained, of the heap, or of goroutine stacks as the package
+// github.com/leakgate/leakgate/stackprof has it. The page of a run is also the file leak.html in
+// its artifacts. For example:
 //
 //	leakgate view
 //	leakgate view -text -test TestSessions
@@ -751,7 +754,8 @@
 //	-top count
 //		Print so many roots or functions with -text (default 20); 0 is all, and folds nothing.
 //
-// The exit code is 0, or 2 if the command line is wrong or something cannot be read.
+// The exit code is 0; 2 if the command line is wrong or something cannot be read; 3 if no sample
+// tells of growth with -growth.
 //
 // # Completion
 //

@@ -6,6 +6,9 @@ import "time"
 type Judge struct {
 	detector    detector
 	limiter     limiter
+	last        uint64 // number of the last collection; 0: none
+	calm        uint64 // number of the last one that was calm
+	missed      int
 	leftOut     int
 	lastLeftOut int       // LeftOut of the last spike
 	refutedAt   time.Time // when a snapshot last showed that a spike was none
@@ -28,13 +31,19 @@ type Judgement struct {
 	// LeftOut is, for a spike, how many collections beyond the threshold were ignored since the
 	// previous spike, because of the limits.
 	LeftOut int
+	// Sudden says, for a spike, that the collection right before it was judged, and calm.
+	Sudden bool
 	// Calm says that it is known what is usual, and that no more than Limit is alive.
 	Calm bool
 }
 
-// Ended is to be called for each collection, with the bytes that it found alive, and its time.
-// certain is false if some of these bytes may be garbage.
-func (j *Judge) Ended(live int64, certain bool, at time.Time) Judgement {
+// Ended is to be called for each collection that is judged, with its number, from 1, with the bytes
+// that it found alive, and its time. certain is false if some of these bytes may be garbage.
+func (j *Judge) Ended(number uint64, live int64, certain bool, at time.Time) Judgement {
+	if j.last > 0 && number > j.last {
+		j.missed += int(number - j.last - 1)
+	}
+	j.last = number
 	usual, jumped := j.detector.Ended(live)
 	g := Judgement{Usual: usual, Limit: j.detector.threshold.Limit(usual)}
 	switch {
@@ -43,10 +52,12 @@ func (j *Judge) Ended(live int64, certain bool, at time.Time) Judgement {
 		j.leftOut++
 	case jumped:
 		j.detector.Seen(live)
-		g.Spike = true
+		g.Spike, g.Sudden = true, j.calm == number-1
 		g.LeftOut, j.lastLeftOut, j.leftOut = j.leftOut, j.leftOut, 0
 	default:
-		g.Calm = j.detector.Ready() && live <= g.Limit
+		if g.Calm = j.detector.Ready() && live <= g.Limit; g.Calm {
+			j.calm = number
+		}
 	}
 	return g
 }
@@ -57,6 +68,9 @@ func (j *Judge) Nothing(at time.Time) {
 	j.detector.Seen(0)
 	j.leftOut, j.lastLeftOut, j.refutedAt = j.leftOut+j.lastLeftOut, 0, at
 }
+
+// Missed is how many collections ended between two that were judged.
+func (j *Judge) Missed() int { return j.missed }
 
 // LeftOut is how many collections beyond the threshold the limits left out since the last spike.
 func (j *Judge) LeftOut() int { return j.leftOut }

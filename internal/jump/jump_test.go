@@ -113,18 +113,18 @@ func TestJudge(t *testing.T) {
 		{100, Judgement{Usual: 0, Limit: 50}},
 		{100, Judgement{Usual: 100, Limit: 150}},
 		{100, Judgement{Usual: 100, Limit: 150, Calm: true}},
-		{200, Judgement{Usual: 100, Limit: 150, Spike: true}},
+		{200, Judgement{Usual: 100, Limit: 150, Spike: true, Sudden: true}},
 		{200, Judgement{Usual: 100, Limit: 150}}, // it is known
 		{100, Judgement{Usual: 100, Limit: 150, Calm: true}},
 		{200, Judgement{Usual: 100, Limit: 150}}, // within the hour
 		{100, Judgement{Usual: 100, Limit: 150, Calm: true}},
-		{200, Judgement{Usual: 100, Limit: 150, Spike: true, LeftOut: 1}},
+		{200, Judgement{Usual: 100, Limit: 150, Spike: true, Sudden: true, LeftOut: 1}},
 	} {
 		if i == 8 {
 			at = at.Add(time.Hour)
 		}
 		step.want.Usual, step.want.Limit = step.want.Usual*mib, step.want.Limit*mib
-		require.Equal(t, step.want, j.Ended(step.live*mib, true, at), "%d", i)
+		require.Equal(t, step.want, j.Ended(uint64(i+1), step.live*mib, true, at), "%d", i)
 	}
 }
 
@@ -133,16 +133,37 @@ func TestJudgeUncertain(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	j := NewJudge(Threshold{Bytes: 50 * mib}, time.Hour, 1)
 	for range Learned {
-		j.Ended(100*mib, true, at)
+		j.Ended(1, 100*mib, true, at)
 	}
-	require.True(t, j.Ended(200*mib, false, at).Spike)
+	require.True(t, j.Ended(1, 200*mib, false, at).Spike)
 	j.Nothing(at)
-	require.False(t, j.Ended(200*mib, false, at.Add(patience-1)).Spike, "not so soon")
-	require.True(t, j.Ended(200*mib, false, at.Add(patience)).Spike)
+	require.False(t, j.Ended(1, 200*mib, false, at.Add(patience-1)).Spike, "not so soon")
+	require.True(t, j.Ended(1, 200*mib, false, at.Add(patience)).Spike)
 	j.Nothing(at.Add(patience))
-	g := j.Ended(200*mib, true, at.Add(patience+1))
+	g := j.Ended(1, 200*mib, true, at.Add(patience+1))
 	require.True(t, g.Spike, "what is certain is looked at, within the limits")
 	require.Zero(t, g.LeftOut)
-	require.False(t, j.Ended(500*mib, true, at.Add(patience+2)).Spike)
+	require.False(t, j.Ended(1, 500*mib, true, at.Add(patience+2)).Spike)
 	require.Equal(t, 1, j.LeftOut())
+}
+
+// Collections between two that are judged are counted, those before the first are not.
+func TestMissed(t *testing.T) {
+	j := NewJudge(Threshold{Bytes: mib}, time.Hour, 1)
+	for _, number := range []uint64{40, 41, 44, 45, 50} {
+		j.Ended(number, mib, true, time.Time{})
+	}
+	require.Equal(t, 2+4, j.Missed())
+}
+
+// A spike is not sudden if the collection before it was not calm, or not judged.
+func TestSudden(t *testing.T) {
+	for _, before := range []uint64{10, 11, 12} {
+		j := NewJudge(Threshold{Bytes: 50 * mib}, 0, 10)
+		for number := before - Learned; number < before; number++ {
+			j.Ended(number, 100*mib, true, time.Time{})
+		}
+		require.Equal(t, before == 12, j.Ended(12, 200*mib, true, time.Time{}).Sudden)
+		require.False(t, j.Ended(13, 300*mib, true, time.Time{}).Sudden, "the same jump")
+	}
 }

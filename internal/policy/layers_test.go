@@ -191,7 +191,7 @@ var layers = []struct {
 	}},
 	{"cmd/leakgate/internal/command/results", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare",
-		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/page", "cmd/leakgate/internal/present",
+		"cmd/leakgate/internal/native/dump", "cmd/leakgate/internal/outcome", "cmd/leakgate/internal/page", "cmd/leakgate/internal/present",
 		"internal/symbol", "internal/textfmt", "internal/verdict", "internal/wholefile", "refscan",
 	}},
 	{"cmd/leakgate/internal/command/doctor", []string{

@@ -18,6 +18,7 @@ type Counters struct {
 	memory  *os.File
 	at      *gcwatch.Counters
 	records *gcwatch.Records // nil: they cannot be found
+	bias    uint64
 }
 
 // A Cycle is a garbage collection of a process.
@@ -52,8 +53,11 @@ func (p *program) counters(memory *os.File) (*Counters, error) {
 	if err != nil {
 		records = nil
 	}
-	return &Counters{memory, at, records}, nil
+	return &Counters{memory, at, records, p.file.Bias()}, nil
 }
+
+// Bias is what an address in the process has more than in the program's file.
+func (c *Counters) Bias() uint64 { return c.bias }
 
 // Last is the collection that ended last. It takes eight reads of a word, some microseconds of this
 // process, and no time of the other. The error is ErrEnded, or that of the read.
@@ -77,13 +81,14 @@ func (c *Counters) Recorded() []Recorded {
 
 // RecordedAround returns what was alive, by stack, at the end of the mark phase of a collection
 // that has just ended, however much of that has been freed since, and before: at the end of the
-// mark phase before, or at the moment of earlier records. It returns nil if two more mark phases
-// have ended, and waits up to 100 ms for garbage to be freed.
-func (c *Counters) RecordedAround(of Cycle, earlier []Recorded) []Recorded {
+// mark phase before if the jump is sudden and that is known, otherwise at the moment of earlier
+// records. It returns nil if two more mark phases have ended, and waits up to 100 ms for garbage to
+// be freed.
+func (c *Counters) RecordedAround(of Cycle, sudden bool, earlier []Recorded) []Recorded {
 	if c.records == nil {
 		return nil
 	}
-	return c.records.Around(c, c.at, of.Number, earlier)
+	return c.records.Around(c, c.at, of.Number, sudden, earlier)
 }
 
 // A Moment is what the memory profiler of a process has recorded until then, and a Sampled what one

@@ -12,12 +12,13 @@
 // allocated it are read from the memory profiler's records of that very collection, so they are
 // known even if the memory is gone when the snapshot is taken.
 //
-// The live heap is read at the end of each mark phase of the garbage collector, in which the
-// runtime itself has counted it: that costs some microseconds each, and nothing in between but a
-// timer each second. Objects that were allocated during marking count as alive to the runtime,
-// garbage or not; they are subtracted. Where their size is not known, a jump is reported only if a
-// snapshot shows it, too. Usual is the median of the last nine mark phases. A jump that stays is
-// usual before long, and is reported once.
+// The live heap is read at the end of a mark phase of the garbage collector, in which the runtime
+// itself has counted it: that costs some microseconds each, and nothing in between but a timer each
+// second. If mark phases follow each other faster than the watcher's goroutine runs, it reads only
+// the last of them; Spike.Missed counts the others. Objects that were allocated during marking
+// count as alive to the runtime, garbage or not; they are subtracted. Where their size is not
+// known, a jump is reported only if a snapshot shows it, too. Usual is the median of the last nine
+// mark phases that were read. A jump that stays is usual before long, and is reported once.
 //
 // A snapshot costs what a request to package refscanhttp does: one garbage collection; a fork, for
 // which the program is stopped for some milliseconds (10 to 15 for 300 MB, 30 to 40 more for each
@@ -81,6 +82,9 @@ type Spike struct {
 	// LeftOut is how many mark phases beyond the threshold were skipped since the previous spike,
 	// because of Interval and PerDay.
 	LeftOut int
+	// Missed is how many mark phases since Start were not judged: they ended between two readings,
+	// or the watcher was at work then, on a profile, a snapshot, or in OnSpike.
+	Missed int
 
 	// Report is the scan of the snapshot that was taken at once, with retained sizes, and with
 	// allocation sites as far as the memory profiler recorded them. It is nil if there is no
@@ -91,10 +95,11 @@ type Spike struct {
 	// then.
 	Held bool
 
-	// HeapBase and Heap are heap profiles of the ends of the mark phase before and of the one that
-	// found the spike: "go tool pprof -base" of the two shows where the additional memory was
-	// allocated. Without debug information they are of a usual moment and of the collection right
-	// after the spike. Both are gzipped protocol buffers.
+	// HeapBase and Heap are heap profiles of before the spike and of the end of the mark phase that
+	// found it: "go tool pprof -base" of the two shows where the additional memory was allocated.
+	// Before is the end of the mark phase before, or a usual moment if much was alive then, too, or
+	// if that was not read. Without debug information they are of a usual moment and of the
+	// collection right after the spike. Both are gzipped protocol buffers.
 	HeapBase, Heap []byte
 
 	all scanreport.Spike

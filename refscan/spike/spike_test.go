@@ -103,6 +103,23 @@ func TestPerDay(t *testing.T) {
 	assert.Contains(t, s.String(), "beyond the threshold left out because of the limits\n")
 }
 
+// Mark phases that end while OnSpike runs are not judged, and are counted.
+func TestMissed(t *testing.T) {
+	const meanwhile = 5
+	_, spikes := start(t, spike.Config{Interval: time.Nanosecond, OnSpike: func(*spike.Spike) {
+		for range meanwhile {
+			runtime.GC()
+		}
+	}})
+	held = make([]byte, size)
+	first := collectUntil(spikes)
+	fall(t)
+	held = make([]byte, size)
+	second := collectUntil(spikes)
+	held = nil
+	assert.GreaterOrEqual(t, second.Missed, first.Missed+meanwhile)
+}
+
 // fall releases the held memory, and collects until the usual amount is low again.
 func fall(t *testing.T) {
 	t.Helper()

@@ -118,11 +118,11 @@ func (w *watch) read() {
 	}
 	defer readings.Add(1)
 	live := int64(last.Live)
-	switch g := w.judge.Ended(live, certain, now()); {
+	switch g := w.judge.Ended(last.Number, live, certain, now()); {
 	case g.Spike:
 		w.examineSpike(&scanreport.Spike{
 			Source: scanreport.Self(), At: time.Now(), Collection: last.Number, Live: live, Certain: certain, Usual: g.Usual, Limit: g.Limit, LeftOut: g.LeftOut,
-		})
+		}, g.Sudden)
 	case g.Calm:
 		w.renew()
 	}
@@ -211,9 +211,9 @@ func (w *watch) decodeBase() (*scanreport.Scan, error) {
 }
 
 // examineSpike takes a snapshot to find what holds a spike, and reports the spike.
-func (w *watch) examineSpike(all *scanreport.Spike) {
+func (w *watch) examineSpike(all *scanreport.Spike, sudden bool) {
 	if w.records != nil {
-		all.SetRecorded(resolve(w.records.Around(gcwatch.Self{}, w.counters, uint32(all.Collection), w.usual)))
+		all.SetRecorded(resolve(w.records.Around(gcwatch.Self{}, w.counters, uint32(all.Collection), sudden, w.usual)))
 	}
 	all.Scan, all.Err = w.snapshot()
 	if all.Recorded == nil {
@@ -228,7 +228,7 @@ func (w *watch) examineSpike(all *scanreport.Spike) {
 	}
 	all.Base, all.BaseErr = w.decodeBase()
 	s := &Spike{
-		At: all.At, Cycle: all.Collection, Live: all.Live, Usual: all.Usual, LeftOut: all.LeftOut,
+		At: all.At, Cycle: all.Collection, Live: all.Live, Usual: all.Usual, LeftOut: all.LeftOut, Missed: w.judge.Missed(),
 		Err: all.Err, Held: all.Held(), HeapBase: all.HeapBase, Heap: all.Heap, all: *all,
 	}
 	if all.Scan != nil {

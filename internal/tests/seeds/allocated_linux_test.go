@@ -24,13 +24,16 @@ func TestAllocations(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "allocs.pb.gz")
 	inPrograms(t, "test", "-count=1", "-run", "TestEach", "-o", filepath.Join(t.TempDir(), "test"), "-memprofile", file, "-memprofilerate", "1", "./allocated")
 	p, theirs := readProfile(t, file), int64(0)
+	methods := make(map[string]bool)
 	for _, s := range p.Sample {
 		// The profile has no types: it is by their size that the texts are told apart.
-		if strings.HasSuffix(names(s)[0], "allocated.join") && s.NumLabel["bytes"][0] == 16 {
+		if name := names(s)[0]; strings.HasPrefix(name, "example.com/seeds/allocated.(*") && s.NumLabel["bytes"][0] == 16 {
 			theirs += s.Value[valueIndex(t, p, "alloc_objects")]
+			methods[name] = true
 		}
 	}
 	require.EqualValues(t, pointers, theirs)
+	require.Len(t, methods, 36)
 
 	var report struct {
 		Packages []struct {

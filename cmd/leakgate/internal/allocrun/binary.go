@@ -54,7 +54,7 @@ func (b *testBinary) prepare() error {
 	if b.classes, err = readClasses(f, byName); err != nil {
 		return err
 	}
-	if b.types, err = readTypes(f, byName); err != nil {
+	if b.types, err = readTypes(func(address, size uint64) []byte { return readMemory(f, address, size) }, byName); err != nil {
 		return err
 	}
 	code := returns[f.Machine]

@@ -121,7 +121,7 @@ func (o *oracle) build(t *testing.T) {
 	for _, s := range symbols {
 		byName[s.Name] = s
 	}
-	o.types, err = readTypes(f, byName)
+	o.types, err = readTypes(func(address, size uint64) []byte { return readMemory(f, address, size) }, byName)
 	require.NoError(t, err)
 	o.classes, err = readClasses(f, byName)
 	require.NoError(t, err)

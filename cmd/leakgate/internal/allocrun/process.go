@@ -71,7 +71,7 @@ func (p *Process) Allocations(ctx context.Context) (*Result, error) {
 	if err := s.name(all, maps); err != nil {
 		return nil, err
 	}
-	return s.result(exe)
+	return s.result(exe, counters.Bias())
 }
 
 // maps returns the memory map of the process. What is mapped of its program is that of exe.
@@ -192,11 +192,18 @@ func calls(stack []*profile.Location) (list []*profile.Location) {
 		for inlined := len(l.Line) - 1; inlined > 0 && i < len(stack) && outermost(stack[i]) == outermost(l); inlined-- {
 			i++
 		}
-		if len(list) > 0 || !symbol.IsRuntime(symbol.Package(outermost(l))) {
+		if len(list) > 0 || slices.ContainsFunc(l.Line, isCall) {
 			list = append(list, l)
 		}
 	}
 	return list
+}
+
+// isCall reports whether a line is none of the runtime's. A location is a call if any of its lines
+// is one: the runtime is inlined into a program, and what the program exports to C into a wrapper
+// without a package.
+func isCall(line profile.Line) bool {
+	return line.Function != nil && !symbol.IsRuntime(symbol.Package(line.Function.Name))
 }
 
 // outermost is the function that the code of a location belongs to.
@@ -208,13 +215,13 @@ func outermost(l *profile.Location) string {
 }
 
 // result sums up by type and by line.
-func (s *sampled) result(exe string) (*Result, error) {
+func (s *sampled) result(exe string, bias uint64) (*Result, error) {
 	info, err := buildinfo.ReadFile(exe)
 	if err != nil {
 		return nil, err
 	}
 	r := &Result{Package: info.Path, Sampling: &s.sampling, Profile: s.profile}
-	program, classes, err := codeOf(exe)
+	program, classes, err := codeOf(exe, bias)
 	if err != nil {
 		r.Untraced = err.Error()
 	}
@@ -263,9 +270,10 @@ const ofOthers = "(no function of the module on the stack)"
 
 func whole(n int64) int64 { return (n + parts/2) / parts }
 
-// codeOf reads the code of a program, and the sizes of its heap's classes.
-func codeOf(exe string) (*program, []int64, error) {
-	p, err := openProgram(exe)
+// codeOf reads the code of a program that is loaded with this bias, and the sizes of its heap's
+// classes.
+func codeOf(exe string, bias uint64) (*program, []int64, error) {
+	p, err := openProgram(exe, bias)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -35,11 +35,17 @@ const dictionary = "..dict."
 type program struct {
 	code *alloccode.Program
 	file *executable
+	bias uint64
 }
 
 // At returns what a stack allocates, with the type arguments of generic types in its name; false if
 // it cannot be told. The parameters are those of alloccode's At.
 func (p *program) At(stack []uint64, size int64, classes []int64) (a alloccode.Allocated, ok bool) {
+	inFile := make([]uint64, len(stack))
+	for i, at := range stack {
+		inFile[i] = at - p.bias
+	}
+	stack = inFile
 	a, ok = p.code.At(stack, size, classes)
 	if ok {
 		a.Name = p.code.Instantiated(a, stack, p.file.dictionaryAt)
@@ -47,16 +53,16 @@ func (p *program) At(stack []uint64, size int64, classes []int64) (a alloccode.A
 	return a, ok
 }
 
-// openProgram reads an executable that is loaded at the addresses in its file, so not a
-// position-independent one.
-func openProgram(path string) (*program, error) {
+// openProgram reads an executable that is loaded with this bias: its addresses in memory, minus the
+// bias, are those in the file.
+func openProgram(path string, bias uint64) (*program, error) {
 	f, err := elf.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	if f.Type != elf.ET_EXEC {
-		return nil, errors.New("the executable is position-independent")
+	if f.Type != elf.ET_EXEC && bias == 0 {
+		return nil, errors.New("the executable is position-independent, and where it was loaded is not known")
 	}
 	e := new(executable)
 	for _, s := range f.Sections {
@@ -68,6 +74,9 @@ func openProgram(path string) (*program, error) {
 			return nil, err
 		}
 		e.segments = append(e.segments, segment{s.Addr, data})
+	}
+	if err := e.relocate(f); err != nil {
+		return nil, err
 	}
 	symbols, err := f.Symbols()
 	if err != nil {
@@ -81,7 +90,7 @@ func openProgram(path string) (*program, error) {
 		}
 	}
 	slices.SortFunc(e.symbols, func(a, b functionSymbol) int { return cmp.Compare(a.address, b.address) })
-	types, err := readTypes(f, byName)
+	types, err := readTypes(e.memory, byName)
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +102,36 @@ func openProgram(path string) (*program, error) {
 	default:
 		return nil, fmt.Errorf("code for %v is not known", f.Machine)
 	}
-	return &program{alloccode.New(machine, e, types), e}, nil
+	return &program{alloccode.New(machine, e, types), e, bias}, nil
 }
+
+// relative are the relocations of words that point into the program itself, by machine.
+var relative = map[elf.Machine]uint32{elf.EM_X86_64: uint32(elf.R_X86_64_RELATIVE), elf.EM_AARCH64: uint32(elf.R_AARCH64_RELATIVE)}
+
+// relocate sets the words of a position-independent program that are addresses to those in the
+// file. Their relocations have them; the words may be 0.
+func (e *executable) relocate(f *elf.File) error {
+	for _, s := range f.Sections {
+		if s.Type != elf.SHT_RELA {
+			continue
+		}
+		data, err := s.Data()
+		if err != nil {
+			return err
+		}
+		for ; len(data) >= relocationSize; data = data[relocationSize:] {
+			if uint32(binary.LittleEndian.Uint64(data[8:])) != relative[f.Machine] {
+				continue
+			}
+			if word := e.memory(binary.LittleEndian.Uint64(data), 8); word != nil {
+				copy(word, data[16:24])
+			}
+		}
+	}
+	return nil
+}
+
+const relocationSize = 24 // its address, type, and addend
 
 // memory returns the file's content for an address range, or nil.
 func (e *executable) memory(address, size uint64) []byte {

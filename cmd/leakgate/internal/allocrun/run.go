@@ -185,7 +185,7 @@ func (r *Result) addProfile(data []byte, b *testBinary, own func(pkg string) boo
 	if err := keepAllocations(p); err != nil {
 		return err
 	}
-	program, err := openProgram(b.path)
+	program, err := openProgram(b.path, 0)
 	if err != nil {
 		program = nil // code that is not known has no types
 	}

@@ -8,12 +8,12 @@ import (
 )
 
 // readTypes finds the type descriptors (go1.26, go1.27: cmd/link/internal/ld/data.go).
-func readTypes(f *elf.File, symbols map[string]elf.Symbol) (*alloccode.Types, error) {
+func readTypes(memory func(address, size uint64) []byte, symbols map[string]elf.Symbol) (*alloccode.Types, error) {
 	start, end := symbols["runtime.types"].Value, symbols["runtime.etypes"].Value
 	if start == 0 || end <= start || end-start > 1<<30 {
 		return nil, errors.New("the test binary has no table of types: this Go version is not known to leakgate alloc")
 	}
-	data := readMemory(f, start, end-start)
+	data := memory(start, end-start)
 	if data == nil {
 		return nil, errors.New("the test binary's table of types cannot be read")
 	}

@@ -21,7 +21,7 @@ func allocateMany(n int) {
 // What was recorded between two moments is told whole, however many collections publish it
 // meanwhile.
 func TestMoments(t *testing.T) {
-	r := findRecords(t)
+	r, _ := findRecords(t)
 	rate := runtime.MemProfileRate
 	before, err := r.Moment(gcwatch.Self{})
 	require.NoError(t, err)

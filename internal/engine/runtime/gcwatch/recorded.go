@@ -98,10 +98,12 @@ func (r *Records) stack(w *words, b bucket) (stack []uint64, size int64) {
 // maxSweep bounds the wait for garbage of a mark phase to be freed, until which it counts as alive.
 const maxSweep = 100 * time.Millisecond
 
-// Around returns the records of the moments around a mark phase that has just ended, whose
-// collection has this number: Alive is at its end. earlier are records of a moment before. It
-// returns nil if two more mark phases have ended, or if the records cannot be read.
-func (r *Records) Around(m Memory, counters *Counters, number uint32, earlier []Recorded) []Recorded {
+// Around returns the records of the moments around a jump. The mark phase that found it has just
+// ended; its collection has this number: Alive is at its end. If the jump is sudden, Before is at
+// the end of the mark phase before; otherwise, and where that is not known, it is that of earlier,
+// the records of a moment before the jump. Around returns nil if two more mark phases have ended,
+// or if the records cannot be read.
+func (r *Records) Around(m Memory, counters *Counters, number uint32, sudden bool, earlier []Recorded) []Recorded {
 	for end := time.Now().Add(maxSweep); !r.Swept(m) && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
@@ -110,15 +112,15 @@ func (r *Records) Around(m Memory, counters *Counters, number uint32, earlier []
 	if err != nil || failed != nil || last.Number-number > 1 {
 		return nil
 	}
-	return bracket(all, last.Number != number, earlier)
+	return bracket(all, sudden, last.Number != number, earlier)
 }
 
-// bracket returns records of the two moments around the last mark phase. If one more has ended
-// meanwhile, the moments are that of earlier and the end of the mark phase before the last one; if
-// a call of runtime.GC has published both together, that of earlier and the end of the last one.
-func bracket(now []Recorded, oneMore bool, earlier []Recorded) []Recorded {
+// bracket returns records of the two moments. If one more mark phase has ended meanwhile, the end
+// of the one before it is the later moment; if a call of runtime.GC has published both together, it
+// is not known what was alive before.
+func bracket(now []Recorded, sudden, oneMore bool, earlier []Recorded) []Recorded {
 	published := !slices.ContainsFunc(now, func(r Recorded) bool { return r.Before != r.Alive })
-	if !oneMore && !published {
+	if sudden && !oneMore && !published {
 		return now
 	}
 	was := make(map[string]int64)

@@ -13,7 +13,7 @@ import (
 	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
-func findRecords(t *testing.T) *gcwatch.Records {
+func findRecords(t *testing.T) (*gcwatch.Records, *gcwatch.Counters) {
 	t.Helper()
 	index, err := snapshot.OpenIndex(context.Background(), t.Logf)
 	require.NoError(t, err)
@@ -21,7 +21,9 @@ func findRecords(t *testing.T) *gcwatch.Records {
 	require.NoError(t, err)
 	r, err := gcwatch.FindRecords(rtlayout.In(index, bias))
 	require.NoError(t, err)
-	return r
+	c, err := gcwatch.FindCounters(rtlayout.In(index, bias))
+	require.NoError(t, err)
+	return r, c
 }
 
 var cycleSink, garbage []byte
@@ -29,63 +31,100 @@ var cycleSink, garbage []byte
 //go:noinline
 func allocateForOneCycle() { cycleSink = make([]byte, 32<<20) }
 
+// sumOf is what allocateForOneCycle has allocated.
+func sumOf(all []gcwatch.Recorded) (before, alive int64) {
+	for _, r := range all {
+		pcs := make([]uintptr, len(r.Stack))
+		for i, pc := range r.Stack {
+			pcs[i] = uintptr(pc)
+		}
+		for frames := runtime.CallersFrames(pcs); ; {
+			f, more := frames.Next()
+			if strings.HasSuffix(f.Function, ".allocateForOneCycle") {
+				before, alive = before+r.Before, alive+r.Alive
+			}
+			if !more {
+				break
+			}
+		}
+	}
+	return before, alive
+}
+
+// collect collects garbage, but not by runtime.GC, which publishes what it finds at once.
+func collect(r *gcwatch.Records) {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	before := m.NumGC
+	percent := debug.SetGCPercent(0)
+	for ; m.NumGC == before; runtime.ReadMemStats(&m) {
+		garbage = make([]byte, 64<<10)
+	}
+	debug.SetGCPercent(percent)
+	for !r.Swept(gcwatch.Self{}) {
+		runtime.Gosched()
+	}
+}
+
 // What was alive at the last mark phase and not before is told with its stack, also if it is
 // garbage by now, until the next mark phase ends.
 func TestRecords(t *testing.T) {
-	r := findRecords(t)
+	r, _ := findRecords(t)
 	of := func() (before, alive int64) {
-		grown, err := r.Read(gcwatch.Self{})
+		all, err := r.Read(gcwatch.Self{})
 		require.NoError(t, err)
-		for _, g := range grown {
-			pcs := make([]uintptr, len(g.Stack))
-			for i, pc := range g.Stack {
-				pcs[i] = uintptr(pc)
-			}
-			for frames := runtime.CallersFrames(pcs); ; {
-				f, more := frames.Next()
-				if strings.HasSuffix(f.Function, ".allocateForOneCycle") {
-					before, alive = before+g.Before, alive+g.Alive
-				}
-				if !more {
-					break
-				}
-			}
-		}
-		return before, alive
-	}
-	// Not by runtime.GC, which publishes what it finds at once.
-	var m runtime.MemStats
-	collect := func() {
-		runtime.ReadMemStats(&m)
-		before := m.NumGC
-		percent := debug.SetGCPercent(0)
-		for ; m.NumGC == before; runtime.ReadMemStats(&m) {
-			garbage = make([]byte, 64<<10)
-		}
-		debug.SetGCPercent(percent)
-		for !r.Swept(gcwatch.Self{}) {
-			runtime.Gosched()
-		}
+		return sumOf(all)
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	collect()
+	collect(r)
 	allocateForOneCycle()
 	_, alive := of()
 	require.Zero(t, alive, "no mark phase has ended since")
-	collect()
+	collect(r)
 	cycleSink = nil
 	before, alive := of()
 	require.Zero(t, before)
 	require.True(t, alive >= 32<<20 && alive < 33<<20, alive)
-	collect()
+	collect(r)
 	before, alive = of()
 	require.True(t, before >= 32<<20, before)
 	require.Zero(t, alive, "it is gone")
-	collect()
+	collect(r)
 	allocateForOneCycle()
 	runtime.GC()
 	before, alive = of()
 	cycleSink = nil
 	require.Equal(t, alive, before, "published")
 	require.True(t, alive >= 32<<20, alive)
+}
+
+// A jump that the mark phase before has found, too, is told apart by records of a moment before the
+// jump.
+func TestAround(t *testing.T) {
+	r, c := findRecords(t)
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	collect(r)
+	collect(r) // an earlier test's is gone
+	usual, err := r.Read(gcwatch.Self{})
+	require.NoError(t, err)
+	around := func(sudden bool) (before, alive int64) {
+		last, err := c.Last(gcwatch.Self{})
+		require.NoError(t, err)
+		all := r.Around(gcwatch.Self{}, c, last.Number, sudden, usual)
+		require.NotNil(t, all)
+		return sumOf(all)
+	}
+	allocateForOneCycle()
+	var others [][]byte
+	for _, first := range []bool{true, false} {
+		others = append(others, make([]byte, 1<<20)) // otherwise it looks as if runtime.GC had published both
+		collect(r)
+		for _, sudden := range []bool{true, false} {
+			before, alive := around(sudden)
+			require.True(t, alive >= 32<<20, alive)
+			require.Equal(t, sudden && !first, before > 0, "sudden: %v, first: %v", sudden, first)
+		}
+	}
+	runtime.KeepAlive(others)
+	cycleSink = nil
 }

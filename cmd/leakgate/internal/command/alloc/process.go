@@ -92,7 +92,7 @@ func (o *Options) follow(ctx context.Context, c *cli.Context) int {
 	if err != nil {
 		return c.Failure("%v", err)
 	}
-	return cli.Pass
+	return found.exitCode(c)
 }
 
 // printProcess writes the tables of a process.
@@ -104,9 +104,6 @@ func (o *Options) printProcess(w io.Writer, r *allocrun.Result) error {
 	if s.Rate > 1 {
 		fmt.Fprintf(&b, "estimated from %s, one in %s: in 19 of 20 cases the true number is within ±,\nand what has allocated %s has a row\n",
 			textfmt.CountNoun(s.Samples, "sample"), textfmt.ByteCount(s.Rate), textfmt.ByteCount(missable*s.Rate))
-	}
-	if r.Untraced != "" {
-		fmt.Fprintf(&b, "types are not told: %s\n", r.Untraced)
 	}
 	o.printTypes(&b, r)
 	o.printSites(&b, r)

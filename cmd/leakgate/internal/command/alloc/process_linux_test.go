@@ -75,6 +75,14 @@ func startSubject(t *testing.T, exe string, env []string) (subject *exec.Cmd, or
 // count runs the command for a process of the program while it allocates, and returns its output.
 func count(t *testing.T, exe string, env []string, args ...string) (stdout string) {
 	t.Helper()
+	stdout, problem, code := ended(t, exe, env, args...)
+	require.Zero(t, code, problem)
+	return stdout
+}
+
+// ended returns the exit code of such a run, too.
+func ended(t *testing.T, exe string, env []string, args ...string) (stdout, problem string, exit int) {
+	t.Helper()
 	subject, input, lines := startSubject(t, exe, env)
 	o, err := Parse(append([]string{"-pid", strconv.Itoa(subject.Process.Pid), "-for", "1h"}, args...))
 	require.NoError(t, err)
@@ -89,7 +97,7 @@ func count(t *testing.T, exe string, env []string, args ...string) (stdout strin
 		require.NoError(t, err)
 		require.True(t, lines.Scan())
 		enough()
-		require.Zero(t, <-code, stderr)
+		exit = <-code
 	case n := <-code:
 		enough()
 		if strings.Contains(stderr.String(), "may not be looked into") {
@@ -97,13 +105,18 @@ func count(t *testing.T, exe string, env []string, args ...string) (stdout strin
 		}
 		require.Fail(t, "it ended", "exit code %d: %s", n, stderr)
 	}
-	return out.String()
+	return out.String(), stderr.String(), exit
 }
 
 func buildAllocating(t *testing.T, flags ...string) string {
 	t.Helper()
-	exe := filepath.Join(t.TempDir(), "allocating")
-	out, err := exec.Command("go", append(append([]string{"build"}, flags...), "-o", exe, "./testdata/allocating")...).CombinedOutput()
+	return build(t, "allocating", flags...)
+}
+
+func build(t *testing.T, program string, flags ...string) string {
+	t.Helper()
+	exe := filepath.Join(t.TempDir(), program)
+	out, err := exec.Command("go", append(append([]string{"build"}, flags...), "-o", exe, "./testdata/"+program)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return exe
 }
@@ -175,17 +188,46 @@ func TestProcess(t *testing.T) {
 	assert.InDelta(t, 166e6, sampled.Sampling.Bytes, 166e6*5/math.Sqrt(float64(sampled.Sampling.Samples)))
 }
 
-// TestProcessAtOtherAddresses names the lines of a position-independent program, and says why not
-// its types.
+// TestProcessAtOtherAddresses names types and lines of a position-independent program.
 func TestProcessAtOtherAddresses(t *testing.T) {
 	kit.Slow(t)
 	r := resultOf(t, count(t, buildAllocating(t, "-buildmode=pie"), []string{"GODEBUG=memprofilerate=1"}, "-json"))
-	assert.Equal(t, "the executable is position-independent", r.Untraced)
-	require.Len(t, r.Types, 1)
-	assert.Equal(t, "(not known)", r.Types[0].Name)
+	assert.Empty(t, r.Untraced)
+	for name, want := range allocated {
+		i := slices.IndexFunc(r.Types, func(row *allocrun.TypeRow) bool { return row.Name == name })
+		require.GreaterOrEqual(t, i, 0, name)
+		assert.InDelta(t, want[0], r.Types[i].Objects, runtimes, name)
+	}
 	i := slices.IndexFunc(r.Sites, func(s *allocrun.Site) bool { return s.Func == "main.newSession" })
 	require.GreaterOrEqual(t, i, 0)
 	assert.InDelta(t, 400_000, r.Sites[i].Objects, runtimes)
+}
+
+// TestProcessWithoutSymbols could not tell types, and says so by the exit code. It names the lines.
+func TestProcessWithoutSymbols(t *testing.T) {
+	kit.Slow(t)
+	out, problem, code := ended(t, buildAllocating(t, "-ldflags=-s -w=0"), []string{"GODEBUG=memprofilerate=1"}, "-json")
+	assert.Equal(t, cli.Unknown, code)
+	assert.Regexp(t, `\nleakgate: could not tell what \S+/testdata/allocating allocates by type: no symbol section\n$`, problem)
+	r := resultOf(t, out)
+	assert.Positive(t, r.Objects)
+	require.NotEmpty(t, r.Sites)
+	assert.NotEmpty(t, r.Sites[0].Func)
+}
+
+// TestProcessExported tells types and lines of functions that C calls.
+func TestProcessExported(t *testing.T) {
+	kit.Slow(t)
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("needs gcc")
+	}
+	for _, mode := range []string{"exe", "pie"} {
+		r := resultOf(t, count(t, build(t, "exported", "-buildmode="+mode), []string{"GODEBUG=memprofilerate=1"}, "-json"))
+		require.NotEmpty(t, r.Types)
+		assert.Equal(t, "main.boxed", r.Types[0].Name, mode)
+		assert.InDelta(t, 100_000, r.Types[0].Objects, runtimes, mode)
+		assert.Equal(t, "main.box", r.Sites[0].Func, mode)
+	}
 }
 
 // TestProcessWithoutProfiler says what to change where nothing is recorded.

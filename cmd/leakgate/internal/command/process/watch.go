@@ -84,9 +84,9 @@ type watch struct {
 	spikes   int
 	ready    bool
 	base     *scanreport.Scan
-	usual    []foreign.Recorded // of when base was taken
 	baseErr  error
-	based    time.Time
+	usual    []foreign.Recorded // of when base was taken, or would have been
+	based    time.Time          // likewise
 }
 
 // follow watches until the process ends, ctx is done, or there were -max spikes.
@@ -134,15 +134,17 @@ func (w *watch) ended(ctx context.Context, cycle foreign.Cycle) {
 	w.cycles++
 	now := time.Now()
 	live, certain := cycle.Least()
-	switch g := w.judge.Ended(live, certain, now); {
+	switch g := w.judge.Ended(uint64(cycle.Number), live, certain, now); {
 	case g.Spike:
 		w.look(ctx, cycle, &scanreport.Spike{
 			Source: w.process.Name(), At: now, Collection: uint64(cycle.Number), Live: live, Certain: certain, Usual: g.Usual, Limit: g.Limit, LeftOut: g.LeftOut,
-		})
+		}, g.Sudden)
 	case g.Calm:
-		if !w.watch.noBase && (w.based.IsZero() || now.Sub(w.based) >= baseAge) {
-			w.takeBase(ctx)
-			w.based = now
+		if w.based.IsZero() || now.Sub(w.based) >= baseAge {
+			w.usual, w.based = w.counters.Recorded(), now
+			if !w.watch.noBase {
+				w.takeBase(ctx)
+			}
 		}
 		if !w.ready {
 			w.ready = true
@@ -153,12 +155,11 @@ func (w *watch) ended(ctx context.Context, cycle foreign.Cycle) {
 
 // takeBase takes the snapshot to compare with. If it fails, the previous one stays.
 func (w *watch) takeBase(ctx context.Context) {
-	usual := w.counters.Recorded()
 	scan, err := w.process.Scan(ctx, nil)
 	switch {
 	case ctx.Err() != nil:
 	case err == nil:
-		w.base, w.baseErr, w.usual = scan, nil, usual
+		w.base, w.baseErr = scan, nil
 		fmt.Fprintf(w.Stdout, "took a snapshot to compare with: %s stood still for %.1f ms\n", w.process.Name(), scan.Report.Pause.Seconds()*1000)
 	case w.base == nil:
 		w.baseErr = fmt.Errorf("there is no snapshot of a usual moment: %w", err)
@@ -166,8 +167,8 @@ func (w *watch) takeBase(ctx context.Context) {
 }
 
 // look finds out what holds a spike, and prints it.
-func (w *watch) look(ctx context.Context, cycle foreign.Cycle, s *scanreport.Spike) {
-	recorded := w.counters.RecordedAround(cycle, w.usual)
+func (w *watch) look(ctx context.Context, cycle foreign.Cycle, s *scanreport.Spike, sudden bool) {
+	recorded := w.counters.RecordedAround(cycle, sudden, w.usual)
 	s.Scan, s.Err = w.process.Scan(ctx, func(p *foreign.Process) {
 		all := make([]scanreport.Recorded, len(recorded))
 		for i, r := range recorded {
@@ -202,11 +203,14 @@ func (w *watch) end(why string, err error) int {
 		w.Failure("could not tell: %v", err)
 		return cli.Unknown
 	}
-	leftOut := ""
+	missed, leftOut := "", ""
+	if n := w.judge.Missed(); n > 0 {
+		missed = fmt.Sprintf(", %s more ended between two readings (-poll %v)", textfmt.Count(int64(n)), w.watch.poll)
+	}
 	if n := w.judge.LeftOut(); n > 0 {
 		leftOut = fmt.Sprintf(", and since the last one %s beyond the threshold left out because of -every", textfmt.CountNoun(int64(n), "collection"))
 	}
-	fmt.Fprintf(w.Stdout, "%s: %s, %s%s\n", why, textfmt.CountNoun(int64(w.cycles), "garbage collection"), textfmt.CountNoun(int64(w.spikes), "spike"), leftOut)
+	fmt.Fprintf(w.Stdout, "%s: %s%s, %s%s\n", why, textfmt.CountNoun(int64(w.cycles), "garbage collection"), missed, textfmt.CountNoun(int64(w.spikes), "spike"), leftOut)
 	switch {
 	case w.spikes > 0:
 		return cli.Findings

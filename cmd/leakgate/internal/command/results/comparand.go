@@ -15,6 +15,7 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/dump"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
@@ -42,7 +43,7 @@ func readComparand(path string) (*comparand, error) {
 		case err != nil:
 			return nil, err
 		case !bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")):
-			p, err := cli.ParseProfile(data)
+			p, err := parseProfile(data)
 			if err != nil {
 				return nil, fmt.Errorf("%s is neither a report of leakgate run nor a profile: %w", path, err)
 			}
@@ -74,9 +75,31 @@ func fetchProfile(url string) (*profile.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := cli.ParseProfile(data)
+	p, err := parseProfile(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s has no profile: %w", url, err)
+	}
+	return p, nil
+}
+
+// parseProfile reads a profile in any form that leakgate symbolize reads. An address that has no
+// name gets its digits for one.
+func parseProfile(data []byte) (*profile.Profile, error) {
+	f, err := dump.ParseHeapProfile(data)
+	if err != nil {
+		return nil, err
+	}
+	p, last := f.Profile, uint64(0)
+	for _, of := range p.Function {
+		last = max(last, of.ID)
+	}
+	for _, l := range p.Location {
+		if len(l.Line) == 0 {
+			last++
+			of := &profile.Function{ID: last, Name: fmt.Sprintf("%#x", l.Address)}
+			p.Function = append(p.Function, of)
+			l.Line = []profile.Line{{Function: of}}
+		}
 	}
 	return p, nil
 }

@@ -7,13 +7,18 @@ import (
 	"github.com/google/pprof/profile"
 )
 
+// errNoGrowth says that a profile does not tell whether stacks grow; the figures are those of
+// doc/stackprof.md.
+var errNoGrowth = errors.New("no sample was taken while a stack was copied to a larger one, which does not mean that none was: " +
+	"there is one for each 10 ms of copying, in some thousand goroutines that grow: take a CPU profile for longer, or under more load")
+
 // growth tells from a CPU profile which calls made stacks grow: it keeps the samples that were
 // taken while the runtime copied a stack to a larger one, without the runtime's own frames, so that
 // the innermost frame is the function whose frame did not fit. It does not change cpu.
 //
 // A stack that has grown does not tell which call made it so, and growing takes microseconds. So
 // this finds stacks that grow again and again, as those of short-lived goroutines do, and needs a
-// CPU profile of a program under load. It is an error if there are none.
+// CPU profile of a program under load. The error is errNoGrowth if no sample was taken meanwhile.
 func growth(cpu *profile.Profile) (*profile.Profile, error) {
 	if !slices.ContainsFunc(cpu.SampleType, func(t *profile.ValueType) bool { return t.Type == "cpu" }) {
 		return nil, errors.New("this is no CPU profile: it has no sample type cpu")
@@ -25,7 +30,7 @@ func growth(cpu *profile.Profile) (*profile.Profile, error) {
 		return i == 0
 	})
 	if len(out.Sample) == 0 {
-		return nil, errors.New("no sample was taken while a stack was copied to a larger one")
+		return nil, errNoGrowth
 	}
 	return out.Compact(), nil
 }

@@ -92,7 +92,11 @@ func View(c *cli.Context, args []string) int {
 	if err != nil {
 		return c.Unparsed(err, "view")
 	}
-	if err := o.view(c); err != nil {
+	switch err := o.view(c); {
+	case errors.Is(err, errNoGrowth):
+		c.Failure("could not tell: %v", err)
+		return cli.Unknown
+	case err != nil:
 		return c.Failure("%v", err)
 	}
 	return cli.Pass

@@ -30,6 +30,23 @@ func sessionsProfile(t *testing.T) string {
 	return path
 }
 
+// The texts that leakgate symbolize reads are shown as well. An address without a name is shown as
+// it is, not as its caller.
+func TestViewTexts(t *testing.T) {
+	for text, want := range map[string]string{
+		"main;f 12\nmain;0x4242 3\n": "          12           12  f\n           3            3  0x4242\n           0           15  main\n",
+		"Samples:\ncpu/nanoseconds samples/count[dflt]\n 10 3: 1 2\nLocations\n 1: 0x12 f a.c:1:0 s=0\n 2: 0x34 main a.c:2:0 s=0\nMappings\n":      "3            3  f\n",
+		"heap profile: 2: 300 [ 2: 300] @ heapprofile\n 2: 300 [ 2: 300] @ 0x401235\n\nMAPPED_LIBRARIES:\n00400000-00500000 r-xp 0 08:01 1 /app\n": "0x401234\n",
+		"heap_v2/1\n  t*: 1: 16 [0: 0]\n@ 0x401235\n  t*: 1: 16 [0: 0]\n":                                                                          "0x401234\n",
+	} {
+		path := filepath.Join(t.TempDir(), "text")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		code, out, problem := viewText(path)
+		require.Zero(t, code, problem)
+		require.Contains(t, out, want, "%s", text)
+	}
+}
+
 // The pictures are well-formed, have every frame that is wide enough to see, and refer to nothing
 // outside themselves.
 func TestViewDraws(t *testing.T) {

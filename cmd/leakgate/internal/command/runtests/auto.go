@@ -250,14 +250,16 @@ func (a *autoRun) conclude() error {
 // coverage says what was repeated, what was not and why, and how to cover more.
 func (a *autoRun) coverage(took time.Duration) string {
 	all := a.covered + len(a.uncovered)
-	grows := "nothing grows"
+	grows := ", nothing grows"
 	switch n := a.sorter.Found(); {
 	case n > 0:
-		grows = textfmt.CountNoun(int64(n), "leak")
+		grows = ", " + textfmt.CountNoun(int64(n), "leak")
+	case a.covered == 0: // nothing was judged
+		grows = ""
 	case len(a.sorter.Notes(false)) > 0:
-		grows = "no leak" // notes say what grows
+		grows = ", no leak" // notes say what grows
 	}
-	text := fmt.Sprintf("repeated %d of %s in %.0f s, %s", a.covered, textfmt.CountNoun(int64(all), "function"), took.Seconds(), grows)
+	text := fmt.Sprintf("repeated %d of %s in %.0f s%s", a.covered, textfmt.CountNoun(int64(all), "function"), took.Seconds(), grows)
 	if len(a.uncovered) == 0 {
 		return text
 	}

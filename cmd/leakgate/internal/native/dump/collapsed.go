@@ -66,8 +66,13 @@ func collapsedFrame(p *profile.Profile, frames map[string]*profile.Location, nam
 	return l
 }
 
-// WriteCollapsed writes the stacks of a profile in this form, by their last value, in order.
+// WriteCollapsed writes the stacks of a profile in this form, in order, by their values of the
+// profile's default type, which is the last one unless it says so.
 func WriteCollapsed(w io.Writer, p *profile.Profile) error {
+	index, err := p.SampleIndexByName("")
+	if err != nil {
+		return err
+	}
 	of := make(map[string]int64)
 	for _, s := range p.Sample {
 		var names []string
@@ -77,7 +82,7 @@ func WriteCollapsed(w io.Writer, p *profile.Profile) error {
 			}
 		}
 		slices.Reverse(names)
-		of[strings.Join(names, ";")] += s.Value[len(s.Value)-1]
+		of[strings.Join(names, ";")] += s.Value[index]
 	}
 	var stacks []string
 	for stack, value := range of {
@@ -90,6 +95,6 @@ func WriteCollapsed(w io.Writer, p *profile.Profile) error {
 	for _, stack := range stacks {
 		fmt.Fprintf(&b, "%s %d\n", stack, of[stack])
 	}
-	_, err := w.Write(b.Bytes())
+	_, err = w.Write(b.Bytes())
 	return err
 }

@@ -58,10 +58,12 @@ func ParseHeapProfile(data []byte) (*HeapProfile, error) {
 	var p *profile.Profile
 	if isRaw(start) {
 		p, err = parseRaw(data)
-	} else if p, err = profile.ParseUncompressed(data); err != nil {
-		if stacks, not := parseCollapsed(data); not == nil {
+	} else if p, err = profile.ParseData(data); err != nil {
+		stacks, not := parseCollapsed(data)
+		if not == nil {
 			return &HeapProfile{Format: Collapsed, Profile: stacks}, nil
 		}
+		err = fmt.Errorf("%w; as stacks: %w", err, not)
 	}
 	if err == nil {
 		err = p.CheckValid()
@@ -70,7 +72,8 @@ func ParseHeapProfile(data []byte) (*HeapProfile, error) {
 		err = errors.New("no types of values")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("it is neither a text of gperftools (%q), tcmalloc or jemalloc (%q) nor a profile of pprof's: %w", heapHeader+" ...", jemallocHeader+"...", err)
+		return nil, fmt.Errorf("it is neither a text of gperftools (%q), tcmalloc or jemalloc (%q) nor a profile of pprof's, nor what pprof -raw prints (%q), nor collapsed stacks (%q): %w",
+			heapHeader+" ...", jemallocHeader+"...", rawHeaders[0]+"...", "main;f 12", err)
 	}
 	f := &HeapProfile{Format: Pprof, Profile: p}
 	for _, m := range p.Mapping {

@@ -89,6 +89,7 @@ func TestCollapsed(t *testing.T) {
 
 	_, err = ParseHeapProfile([]byte("main;f 12\nmain;g\n"))
 	require.ErrorContains(t, err, "it is neither a text of")
+	require.ErrorContains(t, err, `as stacks: line 2 is no stack with a number at its end: "main;g"`)
 }
 
 func TestWriteCollapsed(t *testing.T) {
@@ -100,6 +101,10 @@ func TestWriteCollapsed(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, WriteCollapsed(&b, p))
 	require.Equal(t, "a:b;work;list<a, b>::grow(int) 524290\nwork;list<a, b>::grow(int);a:b 7\n", b.String())
+	p.DefaultSampleType = "objects"
+	var objects bytes.Buffer
+	require.NoError(t, WriteCollapsed(&objects, p))
+	require.Equal(t, "a:b;work;list<a, b>::grow(int) 2\nwork;list<a, b>::grow(int);a:b -12345678901\n", objects.String())
 	f, err := ParseHeapProfile(b.Bytes())
 	require.NoError(t, err)
 	b.Reset()

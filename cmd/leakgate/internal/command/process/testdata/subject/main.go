@@ -55,7 +55,8 @@ func holdForAWhile(input *bufio.Scanner) {
 }
 
 func main() {
-	debug.SetGCPercent(-1) // no other collections
+	debug.SetGCPercent(-1)         // no other collections
+	runtime.MemProfile(nil, false) // otherwise the program has no memory profiler
 	go collect(pause())
 	fmt.Println("ready")
 	input := bufio.NewScanner(os.Stdin)
