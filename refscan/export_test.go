@@ -61,7 +61,8 @@ func (s *Snapshot) MissedTypes(addrs ...uint64) ([]*Node, error) {
 			heap.Live.Marked.Remove(obj)
 		}
 	}
-	return missedTypes(heap, func(*goruntime.Span, uint32) bool { return false }), nil
+	all, _ := missedTypes(heap, func(*goruntime.Span, uint32) bool { return false })
+	return all, nil
 }
 
 // Program tells to whom the packages and goroutines of this program belong.

@@ -8,19 +8,29 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 )
 
+// A tally is a number of objects and their bytes.
+type tally struct{ objects, bytes int64 }
+
+// timerList is the type of a processor's list of timers. Freezing takes all processors but one
+// away: their timers move to the list of the one that is left, and their lists, which may be of any
+// size, are garbage (go1.26 and go1.27 runtime/proc.go, p.destroy, and time.go, timers.take).
+const timerList = "[]runtime.timerWhen"
+
 // missedTypes lists the objects that the scan missed, by type, most objects first. It leaves out
-// those that dead reports. No reference to a missed object is known, so its type is known only
-// where the allocator recorded it (go1.26 and go1.27 runtime/malloc.go: objects with pointers that
-// are larger than 512 bytes).
+// and counts those that died before the scan: that dead reports, or that freezing dropped. No
+// reference to a missed object is known, so its type is known only where the allocator recorded it
+// (go1.26 and go1.27 runtime/malloc.go: objects with pointers that are larger than 512 bytes).
 //
 //go:norace
-func missedTypes(graph *typedheap.Heap, dead func(*goruntime.Span, uint32) bool) []*Node {
+func missedTypes(graph *typedheap.Heap, dead func(*goruntime.Span, uint32) bool) (all []*Node, died tally) {
 	byType := make(map[string]*Node)
 	graph.Missed(func(span *goruntime.Span, index uint32) {
-		if dead(span, index) {
+		name := graph.AllocatedType(span, span.FirstObj+index)
+		if name == timerList || dead(span, index) {
+			died.objects++
+			died.bytes += int64(span.ElemSize)
 			return
 		}
-		name := graph.AllocatedType(span, span.FirstObj+index)
 		n := byType[name]
 		if n == nil {
 			n = &Node{Type: name}
@@ -29,12 +39,11 @@ func missedTypes(graph *typedheap.Heap, dead func(*goruntime.Span, uint32) bool)
 		n.Objects++
 		n.Bytes += int64(span.ElemSize)
 	})
-	var all []*Node
 	for _, n := range byType {
 		all = append(all, n)
 	}
 	sort.Slice(all, func(i, j int) bool {
 		return cmp.Or(cmp.Compare(all[j].Objects, all[i].Objects), cmp.Compare(all[i].Type, all[j].Type)) < 0
 	})
-	return all
+	return all, died
 }

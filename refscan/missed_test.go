@@ -1,7 +1,9 @@
 package refscan_test
 
 import (
+	"sync/atomic"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/testkit/require"
@@ -44,5 +46,31 @@ func TestTypesOfMissedObjects(t *testing.T) {
 	}
 	for typ, want := range map[string]int64{"*" + pkg + "page": 2, "[]" + pkg + "sheet": 1, "": 2} {
 		require.Equal(t, want, objects(after, typ)-objects(before, typ), typ)
+	}
+}
+
+// Freezing takes processors away, and with them their lists of timers, of any length. These lists
+// are not missed.
+func TestTimersOfManyProcessors(t *testing.T) {
+	var stop atomic.Bool
+	defer stop.Store(true)
+	for range 8000 {
+		var again func()
+		again = func() {
+			if !stop.Load() {
+				time.AfterFunc(100*time.Millisecond, again)
+			}
+		}
+		again()
+	}
+	for range 8 {
+		s, err := refscan.Capture(refscan.WithLog(t.Logf))
+		require.NoError(t, err)
+		r, err := s.Scan()
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+		for _, m := range r.Missed {
+			require.NotContains(t, m.Type, "timerWhen")
+		}
 	}
 }

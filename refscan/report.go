@@ -70,9 +70,9 @@ type Totals struct {
 
 // subtractDead subtracts missed objects that had become garbage from the missed and the live
 // figures.
-func (t *Totals) subtractDead(objects, bytes int64) {
-	t.MissedObjects, t.LiveObjects = t.MissedObjects-objects, t.LiveObjects-objects
-	t.MissedBytes, t.LiveBytes = t.MissedBytes-bytes, t.LiveBytes-bytes
+func (t *Totals) subtractDead(dead tally) {
+	t.MissedObjects, t.LiveObjects = t.MissedObjects-dead.objects, t.LiveObjects-dead.objects
+	t.MissedBytes, t.LiveBytes = t.MissedBytes-dead.bytes, t.LiveBytes-dead.bytes
 }
 
 // Stopped says how exact a report is of a process that something else stopped, at any instruction

@@ -63,10 +63,15 @@ func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
 		Totals:   Totals(res.Totals),
 		index:    s.in().Index(),
 	}
-	r.Totals.subtractDead(s.in().Excused())
+	var missed []*Node
+	if r.Totals.MissedObjects > 0 {
+		var dead tally
+		missed, dead = missedTypes(graph, s.in().FoundDead)
+		r.Totals.subtractDead(dead)
+	}
 	s.describeStop(r, graph, res)
 	if r.Totals.MissedObjects > 0 {
-		r.Missed = missedTypes(graph, s.in().FoundDead)
+		r.Missed = missed
 	}
 	if r.Totals.MissedBytes > maxUnexplained {
 		if err := s.in().Withheld(); err != nil {

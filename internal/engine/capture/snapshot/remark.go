@@ -186,20 +186,6 @@ func (s *Snapshot) readLater(second Frozen) {
 	s.secondMarks = marksOf(now)
 }
 
-// Excused counts the objects that the scan missed and the collection after the snapshot found dead.
-func (s *Snapshot) Excused() (objects, bytes int64) {
-	if s.secondMarks == nil {
-		return 0, 0
-	}
-	s.graph.Missed(func(span *goruntime.Span, index uint32) {
-		if !s.secondMarks.alive(span, index) {
-			objects++
-			bytes += int64(span.ElemSize)
-		}
-	})
-	return objects, bytes
-}
-
 // FoundDead reports whether the collection after the snapshot found an object dead. It returns
 // false if there was no such collection.
 func (s *Snapshot) FoundDead(span *goruntime.Span, index uint32) bool {
