@@ -27,6 +27,7 @@ type Spike struct {
 	Live, Usual, Limit int64
 	Certain            bool
 	LeftOut            int // collections beyond the threshold ignored since the previous spike
+	Missed             int // collections so far that ended between two readings, and were not judged
 
 	Scan *Scan // taken at once; nil: there is none
 	Err  error // why there is none
@@ -101,6 +102,9 @@ func (s *Spike) WriteText(w io.Writer, limit int) error {
 	b.WriteString(s.Headline() + "\n")
 	if s.LeftOut > 0 {
 		fmt.Fprintf(&b, "since the spike before, %s beyond the threshold left out because of the limits\n", textfmt.CountNoun(int64(s.LeftOut), "mark phase"))
+	}
+	if s.Missed > 0 {
+		fmt.Fprintf(&b, "so far %s ended between two readings, and were not judged\n", textfmt.CountNoun(int64(s.Missed), "mark phase"))
 	}
 	s.writeHolding(&b)
 	held := s.Held() // then what holds it comes first

@@ -34,13 +34,14 @@ func spikeOf(rows int64) *Spike {
 
 func TestSpikeHeld(t *testing.T) {
 	s := spikeOf(28 * mib)
-	s.LeftOut = 1
+	s.LeftOut, s.Missed = 1, 3
 	require.True(t, s.Held())
 	var b strings.Builder
 	require.NoError(t, s.WriteText(&b, 10))
 	text, tree, _ := strings.Cut(b.String(), "\ncore file core of app")
 	require.Equal(t, `40.0 MiB alive in process 7 at the end of mark phase 1,234, 30.0 MiB more than usual (10.0 MiB)
 since the spike before, 1 mark phase beyond the threshold left out because of the limits
+so far 3 mark phases ended between two readings, and were not judged
 a snapshot at once shows 38.0 MiB held
 
 more than at the snapshot 1s before, while no more was alive than usual:

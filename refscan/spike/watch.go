@@ -121,7 +121,7 @@ func (w *watch) read() {
 	switch g := w.judge.Ended(last.Number, live, certain, now()); {
 	case g.Spike:
 		w.examineSpike(&scanreport.Spike{
-			Source: scanreport.Self(), At: time.Now(), Collection: last.Number, Live: live, Certain: certain, Usual: g.Usual, Limit: g.Limit, LeftOut: g.LeftOut,
+			Source: scanreport.Self(), At: time.Now(), Collection: last.Number, Live: live, Certain: certain, Usual: g.Usual, Limit: g.Limit, LeftOut: g.LeftOut, Missed: w.judge.Missed(),
 		}, g.Sudden)
 	case g.Calm:
 		w.renew()
@@ -228,7 +228,7 @@ func (w *watch) examineSpike(all *scanreport.Spike, sudden bool) {
 	}
 	all.Base, all.BaseErr = w.decodeBase()
 	s := &Spike{
-		At: all.At, Cycle: all.Collection, Live: all.Live, Usual: all.Usual, LeftOut: all.LeftOut, Missed: w.judge.Missed(),
+		At: all.At, Cycle: all.Collection, Live: all.Live, Usual: all.Usual, LeftOut: all.LeftOut, Missed: all.Missed,
 		Err: all.Err, Held: all.Held(), HeapBase: all.HeapBase, Heap: all.Heap, all: *all,
 	}
 	if all.Scan != nil {

@@ -137,7 +137,7 @@ func (w *watch) ended(ctx context.Context, cycle foreign.Cycle) {
 	switch g := w.judge.Ended(uint64(cycle.Number), live, certain, now); {
 	case g.Spike:
 		w.look(ctx, cycle, &scanreport.Spike{
-			Source: w.process.Name(), At: now, Collection: uint64(cycle.Number), Live: live, Certain: certain, Usual: g.Usual, Limit: g.Limit, LeftOut: g.LeftOut,
+			Source: w.process.Name(), At: now, Collection: uint64(cycle.Number), Live: live, Certain: certain, Usual: g.Usual, Limit: g.Limit, LeftOut: g.LeftOut, Missed: w.judge.Missed(),
 		}, g.Sudden)
 	case g.Calm:
 		if w.based.IsZero() || now.Sub(w.based) >= baseAge {
