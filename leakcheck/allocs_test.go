@@ -233,3 +233,36 @@ func TestAssertAllocsOfVariables(t *testing.T) {
 		}
 	}
 }
+
+var (
+	keptNumber   *int
+	keptPointer  **int
+	keptSubject  *subject
+	keptSubjects **subject
+)
+
+type subject struct{ _ *int }
+
+// A name means what the table shows: a pointer that lies on the heap is "*int" there, and no int.
+func TestAssertAllocsOfPointers(t *testing.T) {
+	object, pointer := func() { keptSubject, keptNumber = new(subject), new(int) }, func() { keptSubjects, keptPointer = new(*subject), new(*int) }
+	for _, c := range []struct {
+		name    string
+		op      func()
+		counted bool
+	}{
+		{"leakcheck.subject", object, true},
+		{"leakcheck.subject", pointer, false},
+		{"*leakcheck.subject", object, true},
+		{"*leakcheck.subject", pointer, true},
+		{"int", object, true},
+		{"int", pointer, false},
+		{"*int", object, true},
+		{"*int", pointer, true},
+	} {
+		ft := &fakeT{}
+		if ok := AssertAllocs(ft, c.op, TypeNamed(c.name).MaxAllocsPerOp(0)); !untoldWithRace(t, ft) {
+			assert.Equal(t, !c.counted, ok, c.name, ft.errorText())
+		}
+	}
+}

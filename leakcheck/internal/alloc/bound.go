@@ -149,7 +149,8 @@ func (b *Bound) counts(rows []*row) (sum row) {
 
 // in reports whether a row counts for a bound. A bound on []T counts objects of type [n]T, too: the
 // compiler allocates so the array of a composite literal, and that of a variadic call (go1.26,
-// go1.27: cmd/compile/internal/walk/complit.go, slicelit).
+// go1.27: cmd/compile/internal/walk/complit.go, slicelit). A name with a star is also that of
+// objects that are pointers, as tables have it: "*app.Session".
 func (b *Bound) in(r *row) bool {
 	switch {
 	case r.runtime:
@@ -158,7 +159,7 @@ func (b *Bound) in(r *row) bool {
 		return true
 	}
 	types := &b.Selector.Types
-	return r.typed && (types.Matches(r.reference()) || r.slice != "" && types.Matches(r.slice) || b.ofShape(r))
+	return r.typed && (types.Matches(r.reference()) || types.Pointer && types.Matches(r.name) || r.slice != "" && types.Matches(r.slice) || b.ofShape(r))
 }
 
 // uncertainObjects returns how many objects that count for a bound may be something else, because

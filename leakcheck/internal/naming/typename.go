@@ -270,6 +270,13 @@ func (m TypeMatch) Matches(reference string) bool {
 		return false
 	}
 	object := strings.TrimPrefix(reference, "*")
+	if object != "" && object[0] == '*' {
+		// A pointer is an object of its own, which only a pattern for any text is for, too.
+		if m.Pattern.tokens[0].wild != anything {
+			return false
+		}
+		object = strings.TrimLeft(object, "*")
+	}
 	return object != "" && (m.Pattern.MatchWhole(object) || m.Pattern.MatchWhole(LastElements(object)) || m.Pattern.MatchWhole(ShortName(object)))
 }
 
