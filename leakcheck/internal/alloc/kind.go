@@ -33,7 +33,9 @@ type row struct {
 const (
 	untyped    = "strings, bytes, and other memory that the runtime knows no type of"
 	mapHeaders = "headers of maps"
-	gaps       = "gaps in blocks that small objects share"
+	// path of mapHeaders in golden files
+	headersLine = "op.mapheaders"
+	gaps        = "gaps in blocks that small objects share"
 )
 
 // rowsOf sums allocations by name; the rows with most objects come first. Small objects of a type
@@ -92,7 +94,7 @@ func kindOf(n *alloctrace.Count, classes []int64) *row {
 	case alloctrace.Untyped:
 		r.name, r.typed, r.line = untyped, false, "op.untyped"
 	case alloctrace.MapHeaders:
-		r.name, r.typed, r.line = mapHeaders, false, "op.mapheaders"
+		r.name, r.typed, r.line = mapHeaders, false, headersLine
 	case alloctrace.Boxed:
 		r.name, r.typed, r.line = "values of kind "+of+" in interfaces", false, interfaceLine(of)
 	case alloctrace.Records:
