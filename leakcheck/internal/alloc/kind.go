@@ -27,6 +27,7 @@ type row struct {
 	// shapes of type arguments
 	shape reflect.Type
 	array bool   // the objects are arrays
+	tiny  bool   // they have no pointers, and share blocks
 	slice string // "[]T" if the type is [n]T
 }
 
@@ -72,7 +73,7 @@ func rowsOf(counts *alloctrace.Counts, classes []int64) []*row {
 	}
 	sort.Slice(rows, func(i, j int) bool {
 		a, b := rows[i], rows[j]
-		return cmp.Or(cmp.Compare(b.objects, a.objects), cmp.Compare(b.bytes, a.bytes), strings.Compare(a.name, b.name)) < 0
+		return cmp.Or(b.objects-a.objects, b.bytes-a.bytes, int64(strings.Compare(a.name, b.name))) < 0
 	})
 	return rows
 }
@@ -113,6 +114,7 @@ func kindOf(n *alloctrace.Count, classes []int64) *row {
 			r.slice = "[]" + naming.TypeName(t)
 		}
 	}
+	r.tiny = r.typed && r.size < alloctrace.BlockSize && !hasPointers(t)
 	if r.typed && strings.Contains(t.Name(), shapePrefix) {
 		r.shape = t
 	}

@@ -2,6 +2,7 @@ package naming
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -309,6 +310,10 @@ func TestShortName(t *testing.T) {
 
 	LearnType(reflect.TypeFor[[]*Pattern]())
 	LearnType(reflect.TypeFor[map[string]int]())
+	LearnType(reflect.TypeFor[map[testing.TB][2]chan func(strings.Builder)]())
+	if name, _ := packageNames.Load("testing"); name != "testing" {
+		t.Error(name)
+	}
 	if name, _ := packageNames.Load("github.com/leakgate/leakgate/leakcheck/internal/naming"); name != "naming" {
 		t.Error(name)
 	}
