@@ -159,8 +159,10 @@ func TestHeader(t *testing.T) {
 	s := scanAt(1, global("app.all", "*T", 2000, 64000, node("next", "*T", 1, 10), node("big", "[]int", 1, 64000)))
 	s.Report.Stopped = &refscan.Stopped{Phase: "mark", Threads: 1, Goroutines: 2, Interrupted: 1, UnreachedObjects: 5, UnreachedBytes: 80}
 	s.Report.Pause = 1500 * time.Microsecond
+	s.Report.Totals = refscan.Totals{LiveObjects: 1500, LiveBytes: 128 << 10}
 	var b strings.Builder
 	require.NoError(t, s.WriteText(&b, 10))
+	require.Contains(t, b.String(), "go1.26: 2,002 objects (values, and entries of maps) in 1,500 heap blocks, 128.0 KiB reachable\n", "the tree has 2,002")
 	require.Contains(t, b.String(), "stopped:  for 1.5 ms; garbage collector: mark; 1 thread, 2 goroutines\n")
 	require.Contains(t, b.String(), "guessed:  innermost frames and registers of 1 goroutine, whole stacks of 0: ")
 	require.Contains(t, b.String(), "audit:    0 dangling references; nothing leads to 5 objects, 80 B, that the last")
