@@ -1,6 +1,7 @@
 package leakcheck
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/testkit/assert"
@@ -75,4 +76,33 @@ func TestAssertAllocsOfBoxes(t *testing.T) {
 	}, Type[*shelfID]().MaxAllocsPerOp(0), Type[*basket]().MaxAllocsPerOp(0), Type[[]byte]().MaxAllocsPerOp(0)), ft.errorText())
 	assert.True(t, ft.logged("Type[*leakcheck.shelfID](): 1.00 allocs/op of values of kind uint64 in interfaces may be of this type, too"), ft.logs)
 	assert.False(t, ft.logged("Type[*leakcheck.basket](): "), ft.logs)
+}
+
+// What is not told of a type is not told of its name, either.
+func TestAssertAllocsOfBoxesByName(t *testing.T) {
+	text := strings.Repeat("text", 10)
+	op := func() {
+		nextID++
+		keptAny = int(nextID)
+		keptAny = text[nextID%2:]
+		keptAny = []byte(text)
+		keptAny = make(map[string]int)
+	}
+	for of, selectors := range map[string][]Selector{
+		"values of kind uint64 in interfaces":  {Type[*int](), TypeNamed("int"), TypeNamed("float64")},
+		"values of kind string in interfaces":  {Type[*string](), TypeNamed("*string")},
+		"values of kind slice in interfaces":   {Type[[]byte](), TypeNamed("[]uint8"), TypeNamed("[]byte"), TypeNamed("[]string"), Type[*[]byte]()},
+		"memory that the runtime knows no":     {Type[[]byte](), TypeNamed("[]byte")},
+		"headers of maps":                      {Type[map[string]int](), TypeNamed("map[string]int")},
+		"!values of kind uint64 in interfaces": {Type[*uint16](), TypeNamed("uint16"), TypeNamed("*leakcheck.basket"), TypeNamed("string*")},
+		"!memory that the runtime knows no":    {Type[[]string](), TypeNamed("[]string"), TypeNamed("[]*leakcheck.basket"), Type[*[]byte]()},
+	} {
+		for _, s := range selectors {
+			ft := &fakeT{}
+			bound := s.MaxAllocsPerOp(0)
+			assert.True(t, AssertAllocs(ft, op, bound), of, ft.errorText())
+			kind, not := strings.CutPrefix(of, "!")
+			assert.Equal(t, !not, ft.logged(kind), bound.String(), kind, ft.logs)
+		}
+	}
 }

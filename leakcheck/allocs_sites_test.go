@@ -64,3 +64,25 @@ func TestAllocationSitesOfOneSize(t *testing.T) {
 		assert.NotContains(t, q.text.String(), "of leakcheck_test.parcel at:")
 	}
 }
+
+var (
+	keptTable map[string]int
+	keptLine  *chan int
+)
+
+// Of a map's parts only the tables count. A variable of a channel type is no channel, and has
+// pointers though it is small.
+func TestAllocationSitesOfParts(t *testing.T) {
+	if alloc.RaceDetector {
+		return // no bound is told to be broken
+	}
+	op := func() { keptTable, keptLine = make(map[string]int, 100), new(chan int) }
+	for name, s := range map[string]leakcheck.Selector{
+		"map[string]int": leakcheck.Type[map[string]int](), "chan int": leakcheck.Type[*chan int](),
+	} {
+		q := &quietT{TB: t}
+		assert.False(t, leakcheck.AssertAllocs(q, op, s.MaxAllocsPerOp(0)))
+		assert.Equal(t, 1, strings.Count(q.text.String(), "B, 1.00 allocs/op of "+name+" at:\n"), q.text.String())
+		assert.NotContains(t, q.text.String(), name+": ")
+	}
+}

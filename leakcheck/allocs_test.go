@@ -163,8 +163,10 @@ func TestAssertAllocsMisuse(t *testing.T) {
 		"allocations are told by their type":                 {Root("leakcheck.keptBasket").MaxAllocsPerOp(1)},
 		"does not say which allocations are strings":         {Type[string]().MaxAllocsPerOp(1)},
 		"does not say which allocations are channels":        {Type[chan int]().MaxAllocsPerOp(1)},
-		"which allocations are closures of a type":           {Type[func()]().MaxAllocsPerOp(1)},
-		"which allocations are closures of a function":       {TypeNamed("func leakcheck.fillBasket").MaxAllocsPerOp(1)},
+		"say which allocations are strings; limit them":      {TypeNamed("string").MaxAllocsPerOp(1)},
+		"say which allocations are channels; limit them":     {TypeNamed("<-chan *leakcheck.basket").MaxAllocsPerOp(1)},
+		"does not say which allocations are closures":        {Type[func()]().MaxAllocsPerOp(1)},
+		"say which allocations are closures; limit them":     {TypeNamed("func leakcheck.fillBasket").MaxAllocsPerOp(1)},
 		"only function types and interfaces have such a":     {TypeNamed("leakcheck.TestingT").MaxAllocsPerOp(1)},
 		"is an interface, and no object has such a type":     {Type[error]().MaxAllocsPerOp(1)},
 		"op must be called at least once a batch":            {Iterations(0), AllAllocs().MaxAllocsPerOp(100)},
@@ -230,6 +232,39 @@ func TestAssertAllocsOfVariables(t *testing.T) {
 				assert.False(t, ok, name)
 				assert.Contains(t, ft.errorText(), ": 1.00 allocs/op (", name)
 			}
+		}
+	}
+}
+
+var (
+	keptNumber   *int
+	keptPointer  **int
+	keptSubject  *subject
+	keptSubjects **subject
+)
+
+type subject struct{ _ *int }
+
+// A name means what the table shows: a pointer that lies on the heap is "*int" there, and no int.
+func TestAssertAllocsOfPointers(t *testing.T) {
+	object, pointer := func() { keptSubject, keptNumber = new(subject), new(int) }, func() { keptSubjects, keptPointer = new(*subject), new(*int) }
+	for _, c := range []struct {
+		name    string
+		op      func()
+		counted bool
+	}{
+		{"leakcheck.subject", object, true},
+		{"leakcheck.subject", pointer, false},
+		{"*leakcheck.subject", object, true},
+		{"*leakcheck.subject", pointer, true},
+		{"int", object, true},
+		{"int", pointer, false},
+		{"*int", object, true},
+		{"*int", pointer, true},
+	} {
+		ft := &fakeT{}
+		if ok := AssertAllocs(ft, c.op, TypeNamed(c.name).MaxAllocsPerOp(0)); !untoldWithRace(t, ft) {
+			assert.Equal(t, !c.counted, ok, c.name, ft.errorText())
 		}
 	}
 }

@@ -24,6 +24,9 @@ import (
 // that is measured. Everything on the heap counts, whatever put it there. One-time setup counts,
 // too, so that its figure falls with the number of iterations; that of a leak does not.
 // AssertNoGrowth distinguishes the two and says what holds the memory.
+//
+// A call in or after a loop of b.Loop fails the benchmark. If it may come after a loop over b.N,
+// nothing is reported, and the log says so: little was allocated since, and enough before it.
 func ReportRetained(b *testing.B) {
 	b.Helper()
 	alloc.ReportRetained(b)

@@ -44,33 +44,71 @@ func TestReportRetained(t *testing.T) {
 	}
 }
 
-// ReportRetained after the loop is an error, whatever the loop is.
+// ReportRetained after a loop of b.Loop, or in one, is an error. Whether a loop over b.N is over
+// cannot always be told; then nothing is reported.
 func TestReportRetainedAfterTheLoop(t *testing.T) {
-	for name, loop := range map[string]func(b *testing.B){
-		"b.Loop": func(b *testing.B) {
+	fill := func() { keptBasket = new(basket) }
+	by := map[string]func(b *testing.B, op func()){
+		"b.Loop": func(b *testing.B, op func()) {
 			for b.Loop() {
-				keptBasket = new(basket)
+				op()
 			}
 		},
-		"b.N": func(b *testing.B) {
+		"b.N": func(b *testing.B, op func()) {
 			for range b.N {
-				keptBasket = new(basket)
+				op()
 			}
 		},
-	} {
-		for _, after := range []bool{true, false} {
-			failed := false
-			benchmarked(t, "1000000x", func(b *testing.B) {
-				b.Cleanup(func() { failed = failed || b.Failed() })
-				if !after {
-					ReportRetained(b)
-				}
-				loop(b)
-				if after {
-					ReportRetained(b)
+		"b.RunParallel": func(b *testing.B, op func()) {
+			b.RunParallel(func(p *testing.PB) {
+				for p.Next() {
+					op()
 				}
 			})
-			assert.Equal(t, after, failed, name)
+		},
+		"own clock": func(b *testing.B, op func()) {
+			b.StopTimer()
+			for range b.N {
+				op()
+			}
+		},
+	}
+	report := func(b *testing.B) { ReportRetained(b) }
+	nothing := func(*testing.B) {}
+	for _, c := range []struct {
+		loop              string
+		before, in, after func(*testing.B)
+		op                func()
+		failed, reported  bool
+	}{
+		{"b.Loop", report, nothing, nothing, fill, false, true},
+		{"b.Loop", nothing, nothing, report, fill, true, false},
+		{"b.Loop", nothing, report, nothing, fill, true, false},
+		{"b.N", report, nothing, nothing, fill, false, true},
+		{"b.N", nothing, nothing, report, fill, false, false},
+		{"b.RunParallel", report, nothing, nothing, fill, false, true},
+		{"b.RunParallel", report, nothing, nothing, func() {}, false, true},
+		{"b.RunParallel", nothing, nothing, report, fill, false, false},
+		{"own clock", report, nothing, nothing, func() {}, false, true},
+		{"b.N", func(b *testing.B) {
+			for range 5000 {
+				fill() // a setup
+			}
+			b.ResetTimer()
+			ReportRetained(b)
+		}, nothing, nothing, func() {}, false, true},
+	} {
+		for _, n := range []string{"100x", "20000x"} {
+			failed := false
+			got := benchmarked(t, n, func(b *testing.B) {
+				b.Cleanup(func() { failed = b.Failed() })
+				c.before(b)
+				by[c.loop](b, func() { c.op(); c.in(b) })
+				c.after(b)
+			})
+			_, reported := got["retained-B/op"]
+			assert.Equal(t, c.failed, failed, c.loop, n)
+			assert.Equal(t, c.reported, reported, c.loop, n, got)
 		}
 	}
 }

@@ -81,10 +81,10 @@ func TestAlsoHeldByTheSame(t *testing.T) {
 		"cutting that is not enough, all 20 objects are also held by the same root on another path\n", ".hotelIndex.byName[*]\n")
 }
 
-// Messages show what is in some of the objects, unless LEAKGATE_EXAMPLES says off; also where
-// nothing else holds them.
+// Messages show what is in some of the objects, unless LEAKGATE_EXAMPLES says anything but on; also
+// where nothing else holds them.
 func TestExamplesInMessages(t *testing.T) {
-	for _, value := range []string{"", "off", "0"} {
+	for value, shown := range map[string]bool{"": true, "On": true, "1": true, "off": false, "OFF": false, "0": false, "no": false, "none": false} {
 		t.Setenv("LEAKGATE_EXAMPLES", value)
 		fillHotel(t, 20, 0)
 		ft := &recordingT{name: "TestHotel"}
@@ -93,7 +93,7 @@ func TestExamplesInMessages(t *testing.T) {
 		}
 		message := strings.Join(ft.errors, "\n")
 		const want = "    for example *leakcheck_test.guest {id: 1}, {id: 2}, {id: 3}\n"
-		if strings.Contains(message, want) != (value == "") || strings.Contains(message, "for example") != (value == "") {
+		if strings.Contains(message, want) != shown || strings.Contains(message, "for example") != shown {
 			t.Errorf("%q: %s", value, message)
 		}
 		hotelRooms, hotelSame = nil, nil

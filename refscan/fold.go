@@ -57,24 +57,16 @@ func (n *Node) hold(h retain.Held) {
 // foldNodes folds nodes and all below them. It calls merged with each folded node and its members,
 // the nodes that were merged into it.
 func foldNodes(nodes []*Node, merged func(folded *Node, members []*Node)) []*Node {
-	type key struct {
-		name, typ string
-		root      RootInfo
-	}
 	var out []*Node
 	members := make(map[*Node][]*Node)
-	at := make(map[key]*Node)
+	at := make(map[NodeKey]*Node)
 	for _, n := range nodes {
-		k := key{name: symbol.FoldPath(n.Name), typ: n.Type}
-		if n.Root != nil {
-			k.root = n.Root.kind()
-		}
+		k := n.Key()
 		m := at[k]
 		if m == nil {
-			m = &Node{Name: k.name, Type: n.Type}
+			m = &Node{Name: k.Name, Type: k.Type}
 			if n.Root != nil {
-				root := n.Root.kind()
-				m.Root = &root
+				m.Root = &k.Root
 			}
 			at[k] = m
 			out = append(out, m)
@@ -112,10 +104,22 @@ func foldNodes(nodes []*Node, merged func(folded *Node, members []*Node)) []*Nod
 	return out
 }
 
-// kind returns the fields that distinguish roots: all but the figures that add combines.
-func (r RootInfo) kind() RootInfo {
-	r.Goroutines, r.Timers, r.DueFirst, r.DueLast, r.Period = 0, 0, 0, 0, 0
-	return r
+// A NodeKey is what Report.Fold tells nodes with the same parent apart by. It finds a node again in
+// another report of the same program.
+type NodeKey struct {
+	Name, Type string   // the name with elements folded
+	Root       RootInfo // of roots, without the figures that folding combines
+}
+
+// Key returns the node's key.
+func (n *Node) Key() NodeKey {
+	k := NodeKey{Name: symbol.FoldPath(n.Name), Type: n.Type}
+	if n.Root != nil {
+		k.Root = *n.Root
+		r := &k.Root
+		r.Goroutines, r.Timers, r.DueFirst, r.DueLast, r.Period = 0, 0, 0, 0, 0
+	}
+	return k
 }
 
 // add adds the figures of another root of the same kind.

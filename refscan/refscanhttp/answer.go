@@ -39,7 +39,10 @@ func (q *query) write(w http.ResponseWriter, scan, base, older *scanreport.Scan)
 // text writes what has grown since base, if there is one, and the tree. If there is an older scan,
 // it tells what had grown before base.
 func (q *query) text(w io.Writer, scan, base, older *scanreport.Scan) error {
-	if base != nil {
+	switch {
+	case base == nil && q.base != "":
+		fmt.Fprint(w, "there was no request before this one; this scan is kept for the next\n\n")
+	case base != nil:
 		growth, err := scan.Since(base)
 		if err != nil {
 			return err

@@ -34,14 +34,18 @@ func TestAnswers(t *testing.T) {
 	kept.all, kept.taken = nil, 0 // of another round, with -count
 	server := httptest.NewServer(new(Handler))
 	defer server.Close()
-	r, body := get(t, server, "?base=previous")
+	r, body := get(t, server, "?base=1")
 	assert.Equal(t, http.StatusNotFound, r.StatusCode)
 	assert.Contains(t, body, "there was no request before this one")
+	r, body = get(t, server, "?base=previous")
+	require.Equal(t, http.StatusOK, r.StatusCode, body)
+	assert.Contains(t, body, "there was no request before this one; this scan is kept for the next\n\nprocess ")
+	assert.Equal(t, "1", r.Header.Get("Leakgate-Scan"))
 
 	r, body = get(t, server, "?top=1000")
 	require.Equal(t, http.StatusOK, r.StatusCode, body)
 	assert.Equal(t, "text/plain; charset=utf-8", r.Header.Get("Content-Type"))
-	assert.Equal(t, "1", r.Header.Get("Leakgate-Scan"))
+	assert.Equal(t, "2", r.Header.Get("Leakgate-Scan"))
 	assert.Contains(t, body, "reachable\n")
 	assert.Contains(t, body, "retained\n")
 	assert.NotContains(t, body, "more root", "all are shown")
@@ -70,6 +74,33 @@ func TestAnswers(t *testing.T) {
 	require.NoError(t, r.Body.Close())
 	assert.Equal(t, "text/html; charset=utf-8", r.Header.Get("Content-Type"))
 	assert.Contains(t, string(page), "<pre>process ")
+}
+
+// Of a server that only waits, with goroutines that a request's own differs from, nothing grows.
+func TestHealthyServer(t *testing.T) {
+	wait, waiting := make(chan bool), make(chan bool)
+	mux := http.NewServeMux()
+	mux.Handle("/debug/retained", new(Handler))
+	mux.HandleFunc("/wait", func(http.ResponseWriter, *http.Request) { waiting <- true; <-wait })
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	defer close(wait)
+	for range 5 {
+		go func() {
+			if r, err := http.Get(server.URL + "/wait"); err == nil {
+				r.Body.Close()
+			}
+		}()
+		<-waiting
+	}
+	get(t, server, "") // from the second on, connections are kept
+	get(t, server, "")
+	for range 3 {
+		_, body := get(t, server, "?base=previous")
+		grown, _, _ := strings.Cut(body, "\nprocess ")
+		assert.NotContains(t, grown, "objects: 1 → 5")
+		assert.NotContains(t, grown, " via runtime.")
+	}
 }
 
 // Names of the program are escaped in the page.

@@ -33,24 +33,26 @@ func (s *scans) add(scan *scanreport.Scan) int {
 	return s.taken
 }
 
-// get returns the scan with a number, or the "previous" one and, if that is kept, the one before
-// it; nil for "".
+// previous is the name of the last scan that is kept.
+const previous = "previous"
+
+// get returns the scan with a number, or the previous one and, if that is kept, the one before it;
+// nil for "", and for the previous one if there was none.
 func (s *scans) get(name string) (base, older *scanreport.Scan, err error) {
-	if name == "" {
-		return nil, nil, nil
-	}
 	s.Lock()
 	defer s.Unlock()
-	if len(s.all) == 0 {
+	last := len(s.all) - 1
+	switch {
+	case name == "" || name == previous && last < 0:
+		return nil, nil, nil
+	case name == previous && last > 0:
+		return s.all[last], s.all[last-1], nil
+	case name == previous:
+		return s.all[last], nil, nil
+	case last < 0:
 		return nil, nil, fmt.Errorf("base=%s: there was no request before this one", name)
 	}
-	first := s.taken - len(s.all) + 1
-	if name == "previous" {
-		if len(s.all) > 1 {
-			older = s.all[len(s.all)-2]
-		}
-		return s.all[len(s.all)-1], older, nil
-	}
+	first := s.taken - last
 	n, err := strconv.Atoi(name)
 	if err != nil || n < first || n > s.taken {
 		return nil, nil, fmt.Errorf("base=%s: those kept are %d to %d, and previous", name, first, s.taken)

@@ -32,15 +32,15 @@ type Growth struct {
 // Steady moves the leaks to Once that an earlier growth does not have, at the same path or one
 // above or below it. A cache that fills has grown now or then; a leak goes on to grow.
 func (g *Growth) Steady(before *Growth) {
-	paths := make(map[string][]string) // by root
+	paths := make(map[refscan.NodeKey][]string) // by root
 	for _, l := range before.Leaks {
-		root := rootKey(l.Root)
+		root := l.Root.Key()
 		paths[root] = append(paths[root], l.Path)
 	}
 	all := g.Leaks
 	g.Leaks = nil
 	for _, l := range all {
-		if slices.ContainsFunc(paths[rootKey(l.Root)], func(path string) bool {
+		if slices.ContainsFunc(paths[l.Root.Key()], func(path string) bool {
 			return strings.HasPrefix(path, l.Path) || strings.HasPrefix(l.Path, path)
 		}) {
 			g.Leaks = append(g.Leaks, l)
@@ -57,30 +57,35 @@ func (s *Scan) Since(earlier *Scan) (*Growth, error) {
 	if g.Elapsed < 0 {
 		return nil, fmt.Errorf("the report to compare with was made %v later, not earlier", -g.Elapsed)
 	}
-	old := make(map[string]*refscan.Node)
-	for _, n := range earlier.Report.Fold().Roots {
-		old[rootKey(n)] = n
-	}
+	old := byKey(earlier.Report.Fold().Roots)
 	for _, n := range s.Report.Fold().Roots {
-		g.compare(n, n.Name, n, old[rootKey(n)])
+		// The runtime's list of timers alone holds those that were stopped.
+		if n.Name != "runtime.(timers)" && !symbol.IsCompilerCache(n.Name) {
+			g.compare(n, n.Name, n, old[n.Key()], n.Root.Package != "" && symbol.IsRuntime(n.Root.Package))
+		}
 	}
 	sort.SliceStable(g.Leaks, func(i, j int) bool { return g.Leaks[i].Bytes > g.Leaks[j].Bytes })
 	return g, nil
 }
 
-// rootKey identifies a root, without the figures of what is folded into it.
-func rootKey(n *refscan.Node) string {
-	r := n.Root
-	return strings.Join([]string{string(r.Kind), n.Name, n.Type, r.Func, r.Goroutine, r.CreatedBy, r.CreatedAt}, "\x00")
+func byKey(nodes []*refscan.Node) map[refscan.NodeKey]*refscan.Node {
+	m := make(map[refscan.NodeKey]*refscan.Node)
+	for _, n := range nodes {
+		m[n.Key()] = n
+	}
+	return m
 }
 
 // compare adds the leaks at a node and below it, and reports whether there are any. old is nil for
 // a new node. What additional objects hold belongs to them, and is no leak of its own. What a
-// sync.Pool holds goes with the next collections.
-func (g *Growth) compare(root *refscan.Node, path string, n, old *refscan.Node) bool {
+// sync.Pool holds goes with the next collections, and each of them moves the list of pools. What
+// the runtime holds for itself is no leak; own says that all nodes above n are of it.
+func (g *Growth) compare(root *refscan.Node, path string, n, old *refscan.Node, own bool) bool {
 	if strings.Contains(n.Type, "sync.poolLocal") {
 		return false
 	}
+	isList := n == root && n.Objects == 0 // of no type, such as the objects of the scheduler
+	own = own && (isList || symbol.IsRuntimeType(n.Type)) || n == root && n.Root.Package == "sync" && n.Type == "[]*sync.Pool"
 	var before refscan.Node
 	var bytesBefore int64
 	if old != nil {
@@ -89,22 +94,19 @@ func (g *Growth) compare(root *refscan.Node, path string, n, old *refscan.Node) 
 	}
 	_, bytes := n.Total()
 	leak := Leak{Root: root, Node: n, Path: path, Type: n.Type, Bytes: bytes - bytesBefore}
-	if n.Objects > before.Objects && bytes > bytesBefore {
+	if !own && n.Objects > before.Objects && bytes > bytesBefore {
 		leak.Before, leak.After = before.Objects, n.Objects
 		g.Leaks = append(g.Leaks, leak)
 		return true
 	}
 	grew := false
-	children := make(map[string]*refscan.Node)
-	for _, c := range before.Children {
-		children[c.Name+"\x00"+c.Type] = c
-	}
+	children := byKey(before.Children)
 	for _, c := range n.Children {
-		if g.compare(root, symbol.JoinPath(path, c.Name), c, children[c.Name+"\x00"+c.Type]) {
+		if g.compare(root, symbol.JoinPath(path, c.Name), c, children[c.Key()], own) {
 			grew = true
 		}
 	}
-	if grew || n.Bytes <= before.Bytes {
+	if own || grew || n.Bytes <= before.Bytes {
 		return grew
 	}
 	// A table, or an array behind a slice, has become larger.

@@ -72,7 +72,56 @@ func TestGrowth(t *testing.T) {
 	require.Empty(t, g.Leaks)
 }
 
-// Without a time between two scans there is no rate.
+// Roots that folding keeps apart are compared each with its own, whichever comes last.
+func TestGrowthKeepsRootsApart(t *testing.T) {
+	frame := func(objects int64, change func(*refscan.RootInfo)) *refscan.Node {
+		n := global("app.serve.ctx", "*app.T", objects, 16*objects)
+		n.Root = &refscan.RootInfo{Kind: refscan.RootFrame, Func: "app.serve", Goroutine: "app.serve", Goroutines: objects}
+		change(n.Root)
+		return n
+	}
+	for name, change := range map[string]func(*refscan.RootInfo){
+		"caller":  func(r *refscan.RootInfo) { r.Caller = true },
+		"test":    func(r *refscan.RootInfo) { r.Test = true },
+		"package": func(r *refscan.RootInfo) { r.Package = "other/app" },
+		"line":    func(r *refscan.RootInfo) { r.Line = 7 },
+	} {
+		roots := func() []*refscan.Node {
+			return []*refscan.Node{frame(5, func(*refscan.RootInfo) {}), frame(1, change)}
+		}
+		g, err := scanAt(2, roots()...).Since(scanAt(1, roots()...))
+		require.NoError(t, err)
+		require.Empty(t, g.Leaks, name)
+	}
+}
+
+// What the runtime holds for itself is no leak; what others put there is one.
+func TestGrowthOfTheRuntime(t *testing.T) {
+	at := func(second, n int64) *Scan {
+		roots := []*refscan.Node{
+			global("runtime.allp", "[]*runtime.p", 1, 8*n, node("[*]", "*runtime.p", n, 80*n, node("sudogbuf[*]", "*runtime.sudog", n, 96*n))),
+			global("runtime.(timers)", "", 0, 0, node("heap", "[]runtime.timerWhen", 1, 16*n, node("[*].timer", "*time.Timer", n, 96*n))),
+			global("runtime.(objects of the scheduler)", "", 0, 0, node("?", "*runtime.g", n, 400*n)),
+			global("runtime.(gaps of the tiny allocator)", "", 0, 5*n),
+			global("fmt..typeAssert.3.Cache", "*internal/abi.TypeAssertCache", 1, 48*n),
+			global("sync.oldPools", "[]*sync.Pool", 1, 8*n, node("[*]", "*sync.Pool", 1, 64)),
+			global("runtime.foreign", "[]interface {}", 1, 16*n, node("[*]", "*app.T", n, 32*n)),
+			global("app.gs", "[]*runtime.g", 1, 80, node("[*]", "*runtime.g", n, 400*n)),
+		}
+		for _, r := range roots {
+			r.Root.Package, _, _ = strings.Cut(r.Name, ".")
+		}
+		return scanAt(second, roots...)
+	}
+	g, err := at(2, 20).Since(at(1, 10))
+	require.NoError(t, err)
+	var paths []string
+	for _, l := range g.Leaks {
+		paths = append(paths, l.Path)
+	}
+	require.Equal(t, []string{"app.gs[*]", "runtime.foreign[*]"}, paths)
+}
+
 // Of three scans, what grew before the second one as well goes on to grow.
 func TestSteadyGrowth(t *testing.T) {
 	at := func(second, leaked, cached, pooled int64) *Scan {
@@ -97,6 +146,7 @@ func TestSteadyGrowth(t *testing.T) {
 	require.NotContains(t, b.String(), "app.pool")
 }
 
+// Without a time between two scans there is no rate.
 func TestGrowthWithoutTime(t *testing.T) {
 	g, err := scanAt(1, global("app.all", "*T", 20, 320)).Since(scanAt(1, global("app.all", "*T", 10, 160)))
 	require.NoError(t, err)
@@ -109,8 +159,10 @@ func TestHeader(t *testing.T) {
 	s := scanAt(1, global("app.all", "*T", 2000, 64000, node("next", "*T", 1, 10), node("big", "[]int", 1, 64000)))
 	s.Report.Stopped = &refscan.Stopped{Phase: "mark", Threads: 1, Goroutines: 2, Interrupted: 1, UnreachedObjects: 5, UnreachedBytes: 80}
 	s.Report.Pause = 1500 * time.Microsecond
+	s.Report.Totals = refscan.Totals{LiveObjects: 1500, LiveBytes: 128 << 10}
 	var b strings.Builder
 	require.NoError(t, s.WriteText(&b, 10))
+	require.Contains(t, b.String(), "go1.26: 2,002 objects (values, and entries of maps) in 1,500 heap blocks, 128.0 KiB reachable\n", "the tree has 2,002")
 	require.Contains(t, b.String(), "stopped:  for 1.5 ms; garbage collector: mark; 1 thread, 2 goroutines\n")
 	require.Contains(t, b.String(), "guessed:  innermost frames and registers of 1 goroutine, whole stacks of 0: ")
 	require.Contains(t, b.String(), "audit:    0 dangling references; nothing leads to 5 objects, 80 B, that the last")

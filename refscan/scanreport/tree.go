@@ -38,7 +38,14 @@ func (s *Scan) WriteText(w io.Writer, limit int) error {
 
 func (s *Scan) writeHeader(b *strings.Builder) {
 	r := s.Report
-	fmt.Fprintf(b, "%s of %s, %s: %s, %s reachable\n", s.Source, s.Program, r.GoVersion, textfmt.CountNoun(r.Totals.LiveObjects, "object"), textfmt.ByteCount(r.Totals.LiveBytes))
+	// The tree counts values that share a block, and entries of maps, one by one.
+	var objects int64
+	for _, n := range r.Roots {
+		o, _ := n.Total()
+		objects += o
+	}
+	fmt.Fprintf(b, "%s of %s, %s: %s (values, and entries of maps) in %s, %s reachable\n", s.Source, s.Program, r.GoVersion,
+		textfmt.CountNoun(objects, "object"), textfmt.CountNoun(r.Totals.LiveObjects, "heap block"), textfmt.ByteCount(r.Totals.LiveBytes))
 	if stop := r.Stopped; stop != nil {
 		fmt.Fprintf(b, "stopped:  %sgarbage collector: %s; %s, %s\n", s.pause(), stop.Phase, textfmt.CountNoun(int64(stop.Threads), "thread"), textfmt.CountNoun(int64(stop.Goroutines), "goroutine"))
 		fmt.Fprintf(b, "guessed:  %s\n", guessed(stop))

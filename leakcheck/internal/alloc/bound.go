@@ -2,11 +2,7 @@ package alloc
 
 import (
 	"fmt"
-	"reflect"
-	"slices"
-	"strings"
 
-	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 )
 
@@ -57,82 +53,15 @@ func (r *Request) Limit(b Bound) {
 		r.Problem("%s: a bound cannot be negative", &b)
 	case b.MaxAllocs == nil && b.MaxBytes == nil:
 		r.Problem("%s: has neither MaxAllocsPerOp nor MaxBytesPerOp", b.shown())
-	case s == nil:
+	case s == nil || s.Err == nil && s.ByType() && untold(s) == "":
 		r.Bounds = append(r.Bounds, b)
 	case untold(s) != "":
 		r.Problem("%s: the runtime does not say which allocations are %s; limit them with AllAllocs", s.Shown, untold(s))
 	case s.Err != nil:
 		r.Problem("%s: %v", s.Shown, s.Err)
-	case !s.ByType():
-		r.Problem("%s selects what is retained; allocations are told by their type: Type, TypeNamed or AllAllocs", s.Shown)
 	default:
-		r.Bounds = append(r.Bounds, b)
+		r.Problem("%s selects what is retained; allocations are told by their type: Type, TypeNamed or AllAllocs", s.Shown)
 	}
-}
-
-// untold names the objects of the selected type if no allocation tells that type; "" for other
-// types.
-func untold(s *request.Selector) string {
-	if s.Object == nil {
-		if s.Types.Pattern != nil && strings.HasPrefix(s.Types.Pattern.Text, naming.ClosurePrefix) {
-			return "closures of a function"
-		}
-		return ""
-	}
-	if strings.HasPrefix(s.Types.Exact(), "*") { // a variable of that type
-		return ""
-	}
-	switch s.Object.Kind() {
-	case reflect.String:
-		return "strings"
-	case reflect.Chan:
-		return "channels"
-	case reflect.Func:
-		return "closures of a type"
-	}
-	return ""
-}
-
-// untoldOf returns notes on rows whose objects may also be of the bound's type, which the runtime
-// is not told.
-func (b *Bound) untoldOf(r *recording) (notes []string) {
-	if b.Selector == nil || b.Selector.Object == nil {
-		return nil
-	}
-	t := b.Selector.Object
-	line, element := "", ""
-	switch {
-	case t.Kind() == reflect.Slice:
-		line, element = interfaceLine("slice"), naming.TypeName(t.Elem()) // of an array with room for one
-		if !hasPointers(t.Elem()) {
-			line += " op.untyped"
-		}
-	case hasPointers(t):
-	case t.Size() == 2 || t.Size() == 4 || t.Size() == 8: // go1.26, go1.27: cmd/compile/internal/walk/convert.go
-		line = interfaceLine(fmt.Sprintf("uint%d", 8*t.Size()))
-	}
-	for _, n := range r.rows {
-		if (n.line != "" && slices.Contains(strings.Fields(line), n.line) || n.typed && n.name == element) && n.objects > excess(r.calls, r.collected) {
-			notes = append(notes, fmt.Sprintf("%s: %s allocs/op of %s may be of this type, too; AllAllocs counts them", b.shown(), rate(n.objects, r.calls), shownName(n.name)))
-		}
-	}
-	return notes
-}
-
-// hasPointers reports whether values of a type contain pointers.
-func hasPointers(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.Array:
-		return t.Len() > 0 && hasPointers(t.Elem())
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if hasPointers(t.Field(i).Type) {
-				return true
-			}
-		}
-		return false
-	}
-	return t.Kind() > reflect.Complex128
 }
 
 // counts sums the rows that count for a bound.
@@ -149,7 +78,8 @@ func (b *Bound) counts(rows []*row) (sum row) {
 
 // in reports whether a row counts for a bound. A bound on []T counts objects of type [n]T, too: the
 // compiler allocates so the array of a composite literal, and that of a variadic call (go1.26,
-// go1.27: cmd/compile/internal/walk/complit.go, slicelit).
+// go1.27: cmd/compile/internal/walk/complit.go, slicelit). A name with a star is also that of
+// objects that are pointers, as tables have it: "*app.Session".
 func (b *Bound) in(r *row) bool {
 	switch {
 	case r.runtime:
@@ -158,7 +88,7 @@ func (b *Bound) in(r *row) bool {
 		return true
 	}
 	types := &b.Selector.Types
-	return r.typed && (types.Matches(r.reference()) || r.slice != "" && types.Matches(r.slice) || b.ofShape(r))
+	return r.typed && (types.Matches(r.reference()) || types.Pointer && types.Matches(r.name) || r.slice != "" && types.Matches(r.slice) || b.ofShape(r))
 }
 
 // uncertainObjects returns how many objects that count for a bound may be something else, because

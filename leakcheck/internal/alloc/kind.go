@@ -27,13 +27,16 @@ type row struct {
 	// shapes of type arguments
 	shape reflect.Type
 	array bool   // the objects are arrays
+	tiny  bool   // they have no pointers, and share blocks
 	slice string // "[]T" if the type is [n]T
 }
 
 const (
 	untyped    = "strings, bytes, and other memory that the runtime knows no type of"
 	mapHeaders = "headers of maps"
-	gaps       = "gaps in blocks that small objects share"
+	// path of mapHeaders in golden files
+	headersLine = "op.mapheaders"
+	gaps        = "gaps in blocks that small objects share"
 )
 
 // rowsOf sums allocations by name; the rows with most objects come first. Small objects of a type
@@ -70,7 +73,7 @@ func rowsOf(counts *alloctrace.Counts, classes []int64) []*row {
 	}
 	sort.Slice(rows, func(i, j int) bool {
 		a, b := rows[i], rows[j]
-		return cmp.Or(cmp.Compare(b.objects, a.objects), cmp.Compare(b.bytes, a.bytes), strings.Compare(a.name, b.name)) < 0
+		return cmp.Or(b.objects-a.objects, b.bytes-a.bytes, int64(strings.Compare(a.name, b.name))) < 0
 	})
 	return rows
 }
@@ -92,7 +95,7 @@ func kindOf(n *alloctrace.Count, classes []int64) *row {
 	case alloctrace.Untyped:
 		r.name, r.typed, r.line = untyped, false, "op.untyped"
 	case alloctrace.MapHeaders:
-		r.name, r.typed, r.line = mapHeaders, false, "op.mapheaders"
+		r.name, r.typed, r.line = mapHeaders, false, headersLine
 	case alloctrace.Boxed:
 		r.name, r.typed, r.line = "values of kind "+of+" in interfaces", false, interfaceLine(of)
 	case alloctrace.Records:
@@ -111,6 +114,7 @@ func kindOf(n *alloctrace.Count, classes []int64) *row {
 			r.slice = "[]" + naming.TypeName(t)
 		}
 	}
+	r.tiny = r.typed && r.size < alloctrace.BlockSize && !hasPointers(t)
 	if r.typed && strings.Contains(t.Name(), shapePrefix) {
 		r.shape = t
 	}

@@ -217,7 +217,7 @@ func (r *recording) othersOf(s *site) string {
 func (r *recording) unplaced(where []*site) (lines []string) {
 	const most = 3
 	for _, row := range r.rows {
-		tiny := row.size > 0 && row.size < alloctrace.BlockSize || !row.typed && row.sizes[alloctrace.BlockSize] > 0
+		tiny := row.tiny || !row.typed && row.sizes[alloctrace.BlockSize] > 0
 		if !row.over || !row.typed && !tiny || row.runtime || len(lines) > most {
 			continue
 		}

@@ -32,10 +32,10 @@ type kind struct {
 	pointer bool   // objects have pointers
 	isMap   bool
 	untold  bool // the runtime is not given the type: a string's bytes are no object of type string
-	// The rows of a channel's header and elements, and the size of the one that is allocated; nil
-	// for other types, and where both are one object.
+	// The rows of a channel's header and elements; nil for other types, and where both are one
+	// object.
 	parts []string
-	size  int64
+	size  int64 // of the object, in bytes
 }
 
 // sites calls op the given number of times, and returns the stacks of all goroutines that allocated
@@ -66,7 +66,7 @@ func sites(op func(), calls int, classes []int64, wait time.Duration) []*site {
 	}
 	sort.Slice(found, func(i, j int) bool {
 		a, b := found[i], found[j]
-		return cmp.Or(cmp.Compare(b.objects, a.objects), cmp.Compare(b.size, a.size), slices.CompareFunc(a.stack, b.stack, compareFrames)) < 0
+		return cmp.Or(b.objects-a.objects, b.size-a.size, int64(slices.CompareFunc(a.stack, b.stack, compareFrames))) < 0
 	})
 	return found
 }
@@ -88,7 +88,7 @@ func kindFromCode(code *alloccode.Program, stack []uintptr, size int64, classes 
 	if !ok {
 		return nil
 	}
-	k := &kind{name: strings.Trim(a.Name, "()"), array: a.Array, untold: a.Untold}
+	k := &kind{name: strings.Trim(a.Name, "()"), array: a.Array, untold: a.Untold, size: alloctrace.SizeOf(size, classes)}
 	if a.Boxed != "" {
 		k.line = interfaceLine(a.Boxed)
 	}
@@ -100,9 +100,13 @@ func kindFromCode(code *alloccode.Program, stack []uintptr, size int64, classes 
 	if a.Array {
 		k.name = "[]" + k.name
 	}
-	if t.Kind() == reflect.Chan && !a.Untold {
+	switch {
+	case t.Kind() != reflect.Chan:
+	case size == int64(t.Size()):
+		k.untold = false // a variable
+	case !a.Untold:
 		element := naming.TypeName(t.Elem())
-		k.parts, k.size = []string{"runtime.hchan", element, "[]" + element}, alloctrace.SizeOf(size, classes)
+		k.parts = []string{"runtime.hchan", element, "[]" + element}
 	}
 	return k
 }
@@ -120,6 +124,8 @@ func (k *kind) in(r *row) bool {
 		return r.name == untyped
 	case k.parts != nil:
 		return slices.Contains(k.parts, r.name) && r.sizes[k.size] > 0
+	case k.isMap && k.name == r.name: // for the map's headers, its code has the same type
+		return r.sizes[k.size] > 0
 	case k.name == r.name, !k.array && "*"+k.name == r.name && isReference(k.name), // a variable
 		k.array && strings.TrimPrefix(k.name, "[]") == r.name: // an array of one element is an element
 		return true
@@ -132,7 +138,7 @@ func (k *kind) in(r *row) bool {
 }
 
 func compareFrames(a, b refscan.SourceFrame) int {
-	return cmp.Or(strings.Compare(a.Func, b.Func), cmp.Compare(a.Line, b.Line))
+	return cmp.Or(strings.Compare(a.Func, b.Func), a.Line-b.Line)
 }
 
 // A profiled has the memory profiler's figures for one stack and size.

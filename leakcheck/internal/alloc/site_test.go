@@ -92,7 +92,7 @@ func TestSitesAreTold(t *testing.T) {
 			name := "not told"
 			if s.of != nil {
 				name = short(s.of.name)
-				rows := []*row{{name: c.row}, {name: c.row, line: s.of.line}}
+				rows := []*row{{name: c.row, sizes: map[int64]int64{s.size: 1}}, {name: c.row, line: s.of.line}}
 				rows[0].name = strings.NewReplacer("node", typePath+"node", "entry", typePath+"entry", "pairOf", typePath+"pairOf").Replace(c.row)
 				isRow := s.of.in(rows[0]) || s.of.line != "" && s.of.in(rows[1]) || s.of.name == mapHeaders
 				assert.True(t, isRow, "%s is not of %s", name, c.row)

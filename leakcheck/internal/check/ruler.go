@@ -58,7 +58,7 @@ type Ruler struct {
 func (r *Ruler) Measure(f tree.Forest) []golden.Measurement {
 	var all []golden.Measurement
 	for _, b := range f {
-		if tree.IsCompilerCache(b.Name) {
+		if symbol.IsCompilerCache(b.Name) {
 			continue
 		}
 		depth := maxGoldenDepth

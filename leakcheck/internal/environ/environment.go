@@ -38,7 +38,7 @@ type Environment struct {
 	Artifacts   string // LEAKGATE_ARTIFACTS
 	Undeclared  string // TEST_UNDECLARED_OUTPUTS_DIR, which Bazel sets
 	Every       bool   // artifacts are kept of assertions that pass, too
-	NoExamples  bool   // LEAKGATE_EXAMPLES=off: nothing of what is in objects is shown
+	NoExamples  bool   // LEAKGATE_EXAMPLES is set, and not on: nothing of what is in objects is shown
 	// LEAKGATE_GOLDENS: where golden files are, instead of in the package's folder
 	Goldens string
 	// LEAKGATE_SUPPRESSED: patterns of paths that claim last in AssertNoGrowth, and count
@@ -110,8 +110,12 @@ func isSet(value string) bool {
 	return value != "" && (on || err != nil)
 }
 
-// isOff reports whether a variable turns off what is done without it.
-func isOff(value string) bool { return value == "off" || value != "" && !isSet(value) }
+// isOff reports whether a variable turns off what is done without it: any value does that does not
+// say that it be done.
+func isOff(value string) bool {
+	on, _ := strconv.ParseBool(value)
+	return value != "" && !on && strings.ToLower(value) != "on"
+}
 
 // isSharded returns true if the number of processes that Bazel spreads the tests of a package over
 // is more than one.

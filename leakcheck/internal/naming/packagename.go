@@ -27,10 +27,16 @@ func LearnPackageNames(names map[string]string) {
 	}
 }
 
-// LearnType learns the name of a type's package from the type, which knows it without debug
+// LearnType learns the names of a type's packages from the type, which knows them without debug
 // information.
 func LearnType(t reflect.Type) {
-	for t.Name() == "" && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice) {
+	for t.Name() == "" {
+		switch t.Kind() {
+		case reflect.Func, reflect.Interface, reflect.Struct:
+			return
+		case reflect.Map:
+			LearnType(t.Key())
+		}
 		t = t.Elem()
 	}
 	if path := t.PkgPath(); path != "" {

@@ -2,6 +2,7 @@ package naming
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -155,6 +156,29 @@ func TestPatternByPackageName(t *testing.T) {
 	}
 }
 
+// Only the star of the reference is dropped: a pointer that lies on the heap is no object of the
+// type that it points to, however the type is named.
+func TestPointersToPointers(t *testing.T) {
+	defer forgetPackages()
+	LearnPackageNames(map[string]string{"example.com/app/v2": "app"})
+	for _, text := range []string{"example.com/app/v2.T", "app/v2.T", "v2.T", "app.T", "*app.T", "app.*", "*.T", "*/app/v2.T"} {
+		m, err := MatchTypeNamed(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for reference, want := range map[string]bool{
+			"example.com/app/v2.T": true, "*example.com/app/v2.T": true, "**example.com/app/v2.T": false, "***example.com/app/v2.T": false,
+		} {
+			if got := m.Matches(reference); got != want {
+				t.Errorf("TypeNamed(%q) is for %s: %v", text, reference, got)
+			}
+		}
+	}
+	if m, err := MatchTypeNamed("**app.T"); err != nil || !m.Matches("**example.com/app/v2.T") {
+		t.Error("a pattern for any text is not for stars", err)
+	}
+}
+
 func TestPatternBelow(t *testing.T) {
 	tests := []struct {
 		pattern, name string
@@ -286,6 +310,10 @@ func TestShortName(t *testing.T) {
 
 	LearnType(reflect.TypeFor[[]*Pattern]())
 	LearnType(reflect.TypeFor[map[string]int]())
+	LearnType(reflect.TypeFor[map[testing.TB][2]chan func(strings.Builder)]())
+	if name, _ := packageNames.Load("testing"); name != "testing" {
+		t.Error(name)
+	}
 	if name, _ := packageNames.Load("github.com/leakgate/leakgate/leakcheck/internal/naming"); name != "naming" {
 		t.Error(name)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
-	"strconv"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/symbol"
@@ -160,27 +159,13 @@ func qualified(pkg, name string) string {
 	return pkg + "." + name
 }
 
-// cutWord cuts the first word from a type's name, with the separator that follows it: a bracket, a
-// star, a comma or a space, or the tag of a struct field, which is quoted.
-func cutWord(name string) (word, separator, rest string) {
-	end := strings.IndexAny(name, " []{}()*,;<>\"`")
-	if end < 0 {
-		return name, "", ""
-	}
-	separator = name[end : end+1]
-	if quoted, err := strconv.QuotedPrefix(name[end:]); err == nil {
-		separator = quoted
-	}
-	return name[:end], separator, name[end+len(separator):]
-}
-
 // RewriteWords replaces the words of a type's name: those between brackets, stars, commas and
 // spaces.
 func RewriteWords(name string, rewrite func(word string) string) string {
 	var b strings.Builder
 	for name != "" {
 		var word, separator string
-		word, separator, name = cutWord(name)
+		word, separator, name = symbol.CutWord(name)
 		b.WriteString(rewrite(word))
 		b.WriteString(separator)
 	}
@@ -193,7 +178,7 @@ func NamedTypes(typ string) iter.Seq2[string, string] {
 	return func(yield func(pkg, name string) bool) {
 		for rest := typ; rest != ""; {
 			var word string
-			word, _, rest = cutWord(rest)
+			word, _, rest = symbol.CutWord(rest)
 			pkg := symbol.Package(word)
 			if name, ok := strings.CutPrefix(word, pkg+"."); ok && !yield(pkg, name) {
 				return
@@ -285,6 +270,13 @@ func (m TypeMatch) Matches(reference string) bool {
 		return false
 	}
 	object := strings.TrimPrefix(reference, "*")
+	if object != "" && object[0] == '*' {
+		// A pointer is an object of its own, which only a pattern for any text is for, too.
+		if m.Pattern.tokens[0].wild != anything {
+			return false
+		}
+		object = strings.TrimLeft(object, "*")
+	}
 	return object != "" && (m.Pattern.MatchWhole(object) || m.Pattern.MatchWhole(LastElements(object)) || m.Pattern.MatchWhole(ShortName(object)))
 }
 

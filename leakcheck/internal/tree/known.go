@@ -81,7 +81,7 @@ var Retainers = []Retainer{
 }
 
 const (
-	// CompilerCache stands for the roots for which IsCompilerCache returns true.
+	// CompilerCache stands for the roots for which symbol.IsCompilerCache returns true.
 	CompilerCache = "..typeAssert"
 	// TinyGaps is the root of the bytes between tiny objects, which belong to no object.
 	TinyGaps = "runtime.(gaps of the tiny allocator)"
@@ -124,7 +124,7 @@ func hasTypes(e *environ.Environment, b *Branch, runtimeTypes bool) bool {
 	for _, above := range b.Line() {
 		// a root without a type, such as runtime.(timers)
 		isList := above.Parent == nil && above.Objects == 0
-		if e.MentionsProgram(above.Typ) || runtimeTypes && !isRuntimeType(above.Typ) && !isList {
+		if e.MentionsProgram(above.Typ) || runtimeTypes && !symbol.IsRuntimeType(above.Typ) && !isList {
 			return false
 		}
 	}
@@ -135,22 +135,11 @@ func hasTypes(e *environ.Environment, b *Branch, runtimeTypes bool) bool {
 func (r *Retainer) has(b *Branch) bool {
 	switch {
 	case r.Path == CompilerCache:
-		return IsCompilerCache(b.Path)
+		return symbol.IsCompilerCache(b.Path)
 	case r.self:
 		return b.Path == r.Path
 	}
 	return beginsWith(b.Path, r.Path)
-}
-
-// isRuntimeType reports whether a type is known, and is a type of the runtime's, a predeclared
-// type, or made of these.
-func isRuntimeType(typ string) bool {
-	for pkg := range naming.NamedTypes(typ) {
-		if !symbol.IsRuntime(pkg) {
-			return false
-		}
-	}
-	return typ != ""
 }
 
 func InVersions(e *environ.Environment, since, until int) bool {

@@ -13,12 +13,6 @@ func (b *Branch) Varies() bool {
 	return found
 }
 
-// IsCompilerCache reports whether a root is a cache that the compiler makes for a type switch or
-// assertion; the runtime fills one in about a thousand uses, by chance (runtime/iface.go, go1.26).
-func IsCompilerCache(root string) bool {
-	return strings.Contains(root, "..typeAssert.") || strings.Contains(root, "..interfaceSwitch.")
-}
-
 // IsTrie reports whether a node stands for a whole sync.Map, inner nodes and entries included: how
 // many inner nodes there are depends on the hash seed.
 func IsTrie(typ string) bool {

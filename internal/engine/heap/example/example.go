@@ -19,15 +19,19 @@ const Longest = 40
 // longestString bounds the strings that are shown. Most keys and tokens are longer.
 const longestString = 30
 
-// secrets are parts of names of fields and variables whose strings are not shown.
-const secrets = "auth bearer cert cookie cred dsn hash key nonce otp pass pwd private salt secret session sign token"
+// guarded are parts of names of types, and of paths to objects, of which nothing is shown; secrets
+// are those of fields, and of maps with keys. A session has more than its secret.
+const (
+	guarded = "auth bearer cert cookie cred dsn hash key nonce otp pass pwd private salt secret sign token"
+	secrets = guarded + " session"
+)
 
 // Of returns what identifies an object that lies at a path: `{User: "u17", ID: 3}`, or "" if
-// nothing does. Strings are shown if they are short and printable, and if neither their field nor,
-// without a field, the path has the name of a secret. What does not fit is left out as a whole: a
-// log that hides secrets does not know half of one. Of an object that is itself the memory of a
-// string nothing is shown: only references know its length, and behind it is what is left of other
-// objects.
+// nothing does. Strings are shown if they are short and printable, and if neither their field nor
+// the object's type nor the path has the name of a secret. What does not fit is left out as a
+// whole: a log that hides secrets does not know half of one. Of an object that is itself the memory
+// of a string nothing is shown: only references know its length, and behind it is what is left of
+// other objects. A string alone has no name that tells whether it is a secret.
 //
 //go:norace
 func Of(h *typedheap.Heap, names *debuginfo.Index, obj uint32, path string) string {
@@ -36,8 +40,11 @@ func Of(h *typedheap.Heap, names *debuginfo.Index, obj uint32, path string) stri
 		return ""
 	}
 	t := h.Types.At(ty.Type)
+	if mentions(guarded, t.Name) || mentions(guarded, path) {
+		return ""
+	}
 	mem, addr := heaptype.Payload(s, obj)
-	r := reader{h: h, path: path}
+	r := reader{h: h}
 	switch ty.Layout {
 	case heaptype.LayoutValue, heaptype.LayoutBoxed, heaptype.LayoutMap, heaptype.LayoutClosure:
 		w := heaptype.Walker{Types: h.Types, Emit: func(e heaptype.Edge) {
@@ -45,13 +52,12 @@ func Of(h *typedheap.Heap, names *debuginfo.Index, obj uint32, path string) stri
 				return
 			}
 			label := heaptype.LabelOf(t, ty.Layout, e.Ref)
-			if ty.Layout == heaptype.LayoutMap {
-				if label != "$mapkey" {
-					return
-				}
-				label = ""
+			switch {
+			case ty.Layout != heaptype.LayoutMap && label != "" && label[0] != '[': // a field, or a captured variable
+				r.text(label, label, e.To, e.Size)
+			case label == "$mapkey":
+				r.text("", path, e.To, e.Size)
 			}
-			r.text(label, e.To, e.Size)
 		}}
 		w.Object(t, ty.Layout, mem, addr)
 	default:
@@ -63,18 +69,16 @@ func Of(h *typedheap.Heap, names *debuginfo.Index, obj uint32, path string) stri
 		}
 		r.numbers(names, t.Origin, mem)
 	}
-	if len(r.parts) == 0 {
+	if r.all == "" {
 		return ""
 	}
-	return "{" + strings.Join(r.parts, ", ") + "}"
+	return "{" + r.all + "}"
 }
 
 // A reader collects the parts of an example.
 type reader struct {
-	h      *typedheap.Heap
-	path   string
-	parts  []string
-	length int
+	h   *typedheap.Heap
+	all string
 }
 
 // add adds a part, if there is room for it.
@@ -82,17 +86,20 @@ func (r *reader) add(label, value string) {
 	if label != "" {
 		value = label + ": " + value
 	}
-	if n := r.length + utf8.RuneCountInString(value); n <= Longest {
-		r.parts, r.length = append(r.parts, value), n+len(", ")
+	if r.all != "" {
+		value = r.all + ", " + value
+	}
+	if utf8.RuneCountInString(value) <= Longest {
+		r.all = value
 	}
 }
 
-// text adds a string of n bytes.
+// text adds a string of n bytes, unless a name is that of a secret.
 //
 //go:norace
-func (r *reader) text(label string, addr, n uint64) {
+func (r *reader) text(label, name string, addr, n uint64) {
 	const most = 4 * longestString // bytes
-	if r.length >= Longest || n == 0 || n > most || isSecret(label, r.path) || !r.h.Model.Mem.Try(addr, n) {
+	if n == 0 || n > most || mentions(secrets, name) || !r.h.Model.Mem.Try(addr, n) {
 		return
 	}
 	text := string(r.h.Model.Mem.Bytes(addr, n))
@@ -116,7 +123,7 @@ func (r *reader) numbers(names *debuginfo.Index, id debuginfo.TypeID, mem []byte
 		unused := 64 - 8*uint(ft.Size)
 		n := heaptype.Word(mem, off&^7) >> (8 * (off & 7)) << unused // aligned: it lies in one word
 		switch {
-		case n == 0 || isSecret(f.Name, ""):
+		case n == 0 || mentions(secrets, f.Name):
 		case ft.Kind >= reflect.Int && ft.Kind <= reflect.Int64:
 			r.add(f.Name, strconv.FormatInt(int64(n)>>unused, 10))
 		case ft.Kind >= reflect.Uint && ft.Kind <= reflect.Uint64:
@@ -125,14 +132,10 @@ func (r *reader) numbers(names *debuginfo.Index, id debuginfo.TypeID, mem []byte
 	}
 }
 
-// isSecret reports whether a field, or else the variable that a path leads from, may hold a secret.
-func isSecret(field, path string) bool {
-	name := field
-	if name == "" {
-		name = strings.ReplaceAll(path[strings.LastIndexByte(path, '/')+1:], "[$key]", "")
-	}
-	name = strings.ToLower(name)
-	for _, s := range strings.Fields(secrets) {
+// mentions reports whether a name, or the end of a path, contains one of the words.
+func mentions(words, name string) bool {
+	name = strings.ToLower(strings.ReplaceAll(name[strings.LastIndexByte(name, '/')+1:], "[$key]", ""))
+	for _, s := range strings.Fields(words) {
 		if strings.Contains(name, s) {
 			return true
 		}
