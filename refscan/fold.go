@@ -16,7 +16,7 @@ import (
 // figures are lost and Retained is false.
 func (r *Report) Fold() *Report {
 	f := *r
-	f.Roots = foldNodes(r.Roots, func(folded *Node, members []*Node) {
+	f.Roots = foldNodes(r.Roots, "", func(folded *Node, members []*Node) {
 		if r.Retained && !r.setRetained(folded, members) {
 			f.Retained = false
 		}
@@ -54,9 +54,9 @@ func (n *Node) hold(h retain.Held) {
 	n.RootObjects, n.RootBytes = h.RootObjects, h.RootBytes
 }
 
-// foldNodes folds nodes and all below them. It calls merged with each folded node and its members,
-// the nodes that were merged into it.
-func foldNodes(nodes []*Node, merged func(folded *Node, members []*Node)) []*Node {
+// foldNodes folds nodes and all below them, whose parents have a type. It calls merged with each
+// folded node and its members, the nodes that were merged into it.
+func foldNodes(nodes []*Node, parent string, merged func(folded *Node, members []*Node)) []*Node {
 	var out []*Node
 	members := make(map[*Node][]*Node)
 	at := make(map[NodeKey]*Node)
@@ -95,14 +95,50 @@ func foldNodes(nodes []*Node, merged func(folded *Node, members []*Node)) []*Nod
 	}
 	for _, m := range out {
 		merged(m, members[m])
+		m.Element, m.ElementObjects = largestElement(members[m], parent)
 		var children []*Node
 		for _, n := range members[m] {
 			children = append(children, n.Children...)
 		}
-		m.Children = foldNodes(children, merged)
+		m.Children = foldNodes(children, m.Type, merged)
 	}
 	return out
 }
+
+// largestElement returns which element of a small array has ten times the objects that each of the
+// others has on average, and its objects, of the nodes that folding merges; see Node.Element. It
+// leaves out roots, whose names may have types in them, and slices: what their elements share is
+// charged to the first of them.
+func largestElement(nodes []*Node, parent string) (element int, objects int64) {
+	parent = strings.TrimPrefix(parent, "*")
+	inArray := strings.HasPrefix(parent, "[") && !strings.HasPrefix(parent, "[]")
+	var of [10]int64
+	all, others := int64(0), int64(-1)
+	for _, n := range nodes {
+		before, index, _ := strings.Cut(n.Name, "[")
+		if parent == "" || before == "" && !inArray || len(index) < 2 || index[1] != ']' || index[0]-'0' > 9 {
+			return n.Element, n.ElementObjects // there is none, or it is folded already
+		}
+		i := int(index[0] - '0')
+		if of[i] == 0 {
+			others++
+		}
+		held, _ := n.Total()
+		of[i] += held
+		all += held
+		if of[i] > objects {
+			element, objects = i, of[i]
+		}
+	}
+	if objects < leastUneven || objects*others < leastUneven*(all-objects) {
+		return 0, 0
+	}
+	return element, objects
+}
+
+// leastUneven is how many times the objects of others an element has that is told apart, and how
+// many it has at least.
+const leastUneven = 10
 
 // A NodeKey is what Report.Fold tells nodes with the same parent apart by. It finds a node again in
 // another report of the same program.

@@ -105,6 +105,11 @@ type Node struct {
 	// stopped timers
 	Ended      int64  `json:"ended,omitempty"`
 	EndedState string `json:"ended_state,omitempty"`
+	// in a folded report, where one element of an array of up to ten has, with all below it, at
+	// least ten times the objects that each of the others has on average: its index, and its
+	// objects; these are 0 if there is no such element
+	Element        int   `json:"element,omitempty"`
+	ElementObjects int64 `json:"element_objects,omitempty"`
 	// where a recursive type folds: the path from one of Objects to the next, such as "next"
 	Recursion string `json:"recursion,omitempty"`
 

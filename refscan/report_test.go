@@ -62,6 +62,38 @@ func TestFoldMergesElements(t *testing.T) {
 	require.Len(t, r.Roots[0].Children[0].Children, 3, "the report itself is not changed")
 }
 
+// An element of a small array that has by far the most objects is told, and so is the only one; one
+// of a slice, of an array with more elements, or of a root's name is not.
+func TestFoldTellsElements(t *testing.T) {
+	queue := func(name string, objects int64) *refscan.Node {
+		return &refscan.Node{Name: name, Type: "[]*app.T", Objects: 1, Children: []*refscan.Node{{Name: "[10+]", Type: "*app.T", Objects: objects - 1}}}
+	}
+	for _, tt := range []struct {
+		typ     string
+		nodes   []*refscan.Node
+		element int
+		objects int64
+	}{
+		{"[4][]*app.T", []*refscan.Node{queue("[0]", 3), queue("[2]", 300), queue("[3]", 3)}, 2, 300},
+		{"*[4][]*app.T", []*refscan.Node{queue("[1]", 300)}, 1, 300},
+		{"app.Server", []*refscan.Node{queue("queues[1].all", 3), queue("queues[0].all", 300)}, 0, 300},
+		{"[2][2][]*app.T", []*refscan.Node{queue("[0][1]", 20), queue("[1][0]", 100), queue("[1][1]", 100)}, 1, 200},
+		{"[4][]*app.T", []*refscan.Node{queue("[0]", 30), queue("[2]", 299)}, 0, 0},
+		{"[4][]*app.T", []*refscan.Node{queue("[0]", 9)}, 0, 0},
+		{"[20][]*app.T", []*refscan.Node{queue("[0]", 3), queue("[1]", 300), queue("[10+]", 300)}, 0, 0},
+		{"[][]*app.T", []*refscan.Node{queue("[0]", 300), queue("[1]", 3)}, 0, 0},
+	} {
+		r := &refscan.Report{Roots: []*refscan.Node{{Name: "finalizer(*[4]int)", Type: tt.typ, Objects: 1, Root: &refscan.RootInfo{}, Children: tt.nodes}}}
+		for range 2 { // the second folds what is folded
+			r = r.Fold()
+			require.Len(t, r.Roots[0].Children, 1)
+			n := r.Roots[0].Children[0]
+			require.Equal(t, []int64{int64(tt.element), tt.objects}, []int64{int64(n.Element), n.ElementObjects}, tt.typ)
+			require.Zero(t, r.Roots[0].ElementObjects)
+		}
+	}
+}
+
 // TestFoldKeepsTimers merges roots that differ only in the figures of their timers.
 func TestFoldKeepsTimers(t *testing.T) {
 	timers := func(n int64, first, last, period time.Duration) *refscan.Node {

@@ -62,7 +62,7 @@ func attributeRetained(g *typedheap.Heap, program root.Program, charged attribut
 		graphNode := make(map[*Node]*attribute.Node)
 		pairNodes(graphNode, r.Roots, res.Roots)
 		var together [][]*attribute.Node
-		foldNodes(r.Roots, func(_ *Node, members []*Node) {
+		foldNodes(r.Roots, "", func(_ *Node, members []*Node) {
 			if len(members) < 2 {
 				return
 			}

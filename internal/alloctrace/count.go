@@ -174,10 +174,15 @@ func (c *counter) count(batches []*batch, running threadStates) (*Counts, error)
 	for _, n := range c.of {
 		c.sum.Own = append(c.sum.Own, n)
 	}
-	slices.SortFunc(c.sum.Own, func(a, b *Count) int {
+	sortCounts(c.sum.Own)
+	return &c.sum, nil
+}
+
+// sortCounts sorts counts, most objects first.
+func sortCounts(all []*Count) {
+	slices.SortFunc(all, func(a, b *Count) int {
 		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(b.Size, a.Size), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))
 	})
-	return &c.sum, nil
 }
 
 // allocation counts an allocation of a thread. A thread that runs no goroutine, or has run none so

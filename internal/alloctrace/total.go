@@ -2,9 +2,7 @@ package alloctrace
 
 import (
 	"bufio"
-	"cmp"
 	"io"
-	"slices"
 )
 
 // Totals counts all allocations of a trace.
@@ -37,9 +35,7 @@ func ReadTotals(trace io.Reader, classes []int64, without uint64) (*Totals, erro
 	for _, n := range t.of {
 		t.sum.Counts = append(t.sum.Counts, n)
 	}
-	slices.SortFunc(t.sum.Counts, func(a, b *Count) int {
-		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(b.Size, a.Size), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))
-	})
+	sortCounts(t.sum.Counts)
 	return &t.sum, nil
 }
 

@@ -1,7 +1,6 @@
 package growth
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -160,20 +159,19 @@ func (x *Experiment) awaitTimer(in time.Duration) {
 // some that may work for calls later.
 func (x *Experiment) timerNotes(pass bool) (notes []string) {
 	if x.timers.waited >= batchTime {
-		notes = append(notes, fmt.Sprintf("waited %s for timers that were about to fire", x.timers.waited.Round(10*time.Millisecond)))
+		notes = append(notes, "waited "+rounded(x.timers.waited)+" for timers that were about to fire")
 	}
-	if !pass {
-		return notes
+	if pass && x.timers.stay {
+		notes = append(notes, "op sets timers that take more than "+rounded(assertion.MaxTimerWait)+", one after the other: what they leave later does not count")
 	}
-	if x.timers.stay {
-		notes = append(notes, "op sets timers that take more than "+assertion.MaxTimerWait.String()+", one after the other: what they leave later does not count")
-	}
-	if d := x.dueTimers(); d.far < farTimer {
+	if in := x.dueTimers().far; pass && in < farTimer {
 		how := "let op wait for it"
-		if d.far <= maxSharedWait && !x.timers.shared {
+		if in <= maxSharedWait && !x.timers.shared {
 			how = "Full waits for it"
 		}
-		notes = append(notes, fmt.Sprintf("a timer or a ticker is due in %s: if it does work then that calls of op have left to it, this does not count; %s", d.far.Round(10*time.Millisecond), how))
+		notes = append(notes, "a timer or a ticker is due in "+rounded(in)+": if it does work then that calls of op have left to it, this does not count; "+how)
 	}
 	return notes
 }
+
+func rounded(d time.Duration) string { return d.Round(10 * time.Millisecond).String() }

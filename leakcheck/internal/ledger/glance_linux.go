@@ -80,8 +80,9 @@ func OpenedSince(before DescriptorSet) ([]Item, error) {
 
 // TakeGlance reads the resources, for a test of this name or none. What cannot be read is an error.
 func TakeGlance(test string) (*Glance, error) {
-	g := &Glance{descriptors: make(DescriptorSet), children: make(map[int]bool)}
-	g.folders, _ = eachTemporary(os.TempDir(), test, func(string, string) {}) // the ledger of a snapshot names the error
+	files := temporary{prefix: testPrefix(test), file: func(string, string) {}}
+	_ = files.list(os.TempDir(), 0) // the ledger of a snapshot names the error
+	g := &Glance{descriptors: make(DescriptorSet), children: make(map[int]bool), folders: files.folders}
 	if err := eachMapping(func(name string, size int64) {
 		if isJudged(name) {
 			g.mapped += size

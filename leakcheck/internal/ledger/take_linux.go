@@ -71,7 +71,7 @@ const maxFiles = 20_000
 // addFiles adds the temporary files, by names that the next run of the test has, too. The folders
 // that t.TempDir makes are removed with the test: only growth within one of them counts.
 func (l *Ledger) addFiles(folder, test string) {
-	if _, err := eachTemporary(folder, test, func(dir, name string) {
+	t := temporary{prefix: testPrefix(test), file: func(dir, name string) {
 		of := pattern(dir)
 		group, all := "files in "+dir, "temporary files"
 		if dir != folder {
@@ -79,10 +79,38 @@ func (l *Ledger) addFiles(folder, test string) {
 			of = filepath.Join(pattern(filepath.Dir(dir)), filepath.Base(dir))
 		}
 		l.add(File, 1, "", filepath.Join(of, pattern(name)), group, all)
-	}); err != nil {
+	}}
+	if err := t.list(folder, 0); err != nil {
 		l.Missing = append(l.Missing, "temporary files: "+err.Error())
 		l.keep(func(it *Item) bool { return it.Kind != File })
 	}
+}
+
+// temporary lists the folder for temporary files, and the folders that package testing made in it
+// for a test: t.TempDir returns the folders 001, 002, ... of one that is named after the test, with
+// what is no letter or digit of ASCII left out or replaced (go1.26 testing/testing.go, TempDir).
+type temporary struct {
+	prefix  string                 // how the name of the test's folder begins; "": there is none
+	file    func(dir, name string) // called for each file
+	folders []string               // that were listed
+	entries int
+}
+
+// list lists a folder, at a depth below the one for temporary files.
+func (t *temporary) list(dir string, depth int) error {
+	t.folders = append(t.folders, dir)
+	return eachEntry(dir, func(entry []byte, _ int) error {
+		if t.entries++; t.entries > maxFiles {
+			return fmt.Errorf("there are more than %d", maxFiles)
+		}
+		name := string(entry)
+		if depth == 1 || depth == 0 && t.prefix != "" && strings.HasPrefix(name, t.prefix) {
+			_ = t.list(filepath.Join(dir, name), depth+1) // it may be removed meanwhile, or be no folder
+		} else {
+			t.file(dir, name)
+		}
+		return nil
+	})
 }
 
 // keep removes the other items. It takes less of a test binary than slices.DeleteFunc.
@@ -94,39 +122,6 @@ func (l *Ledger) keep(wanted func(*Item) bool) {
 		}
 	}
 	l.Items = kept
-}
-
-// eachTemporary calls f for each file in the folder for temporary files, and in the folders that
-// package testing made in it for the test: t.TempDir returns the folders 001, 002, ... of one that
-// is named after the test, with what is no letter or digit of ASCII left out or replaced (go1.26
-// testing/testing.go, TempDir). It returns the folders that it has listed.
-func eachTemporary(folder, test string, f func(dir, name string)) (listed []string, err error) {
-	n, prefix := 0, testPrefix(test)
-	list := func(dir string, f func(name string)) error {
-		listed = append(listed, dir)
-		return eachEntry(dir, func(name []byte, _ int) error {
-			if n++; n > maxFiles {
-				return fmt.Errorf("there are more than %d", maxFiles)
-			}
-			f(string(name))
-			return nil
-		})
-	}
-	var mine []string
-	err = list(folder, func(name string) {
-		if prefix != "" && strings.HasPrefix(name, prefix) {
-			mine = append(mine, filepath.Join(folder, name))
-			return
-		}
-		f(folder, name)
-	})
-	for _, dir := range mine {
-		_ = list(dir, func(name string) { // it may be removed meanwhile
-			inner := filepath.Join(dir, name)
-			_ = list(inner, func(name string) { f(inner, name) }) // it may be no folder
-		})
-	}
-	return listed, err
 }
 
 // testPrefix is how the name of a test's temporary folder begins: its letters and digits up to the

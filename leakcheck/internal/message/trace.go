@@ -41,6 +41,9 @@ func Describe(b *tree.Branch) string {
 	case b.IsEntries():
 		s += ", inside of the map"
 	}
+	if b.ElementObjects > 0 {
+		s += fmt.Sprintf(", %s objects at [%d]", textfmt.Count(b.ElementObjects), b.Element)
+	}
 	if outside, _ := b.OutsideBelow(); outside > 0 {
 		noun := "of these"
 		if outside > b.Capacity { // several in an element

@@ -24,6 +24,10 @@ type Branch struct {
 	Room             int64 // bytes between the length and the capacity of slices, or for more elements of channels
 	Ended            int64 // objects whose use is over
 	EndedState       string
+	// the element of an array that has by far the most objects, and how many, see refscan.Node; 0:
+	// none has
+	Element        int
+	ElementObjects int64
 	// the path from one of the objects to the next, where a recursive type folds; "" if it does not
 	Recursion string
 	Total     Tally // of this node and all below
@@ -68,7 +72,7 @@ func NewBranch(n *refscan.Node, parent *Branch, root *refscan.RootInfo) *Branch 
 		Objects: n.Objects, Bytes: n.Bytes,
 		UntypedObjects: n.UntypedObjects, UntypedBytes: n.UntypedBytes, Elems: n.Elems,
 		Length: n.Len, Capacity: n.Cap, outside: n.Beyond, Unreached: n.UnreachedBytes, Room: n.RoomBytes,
-		Ended: n.Ended, EndedState: n.EndedState, Recursion: symbol.Unescape(n.Recursion), Allocations: n.Allocations,
+		Ended: n.Ended, EndedState: n.EndedState, Element: n.Element, ElementObjects: n.ElementObjects, Recursion: symbol.Unescape(n.Recursion), Allocations: n.Allocations,
 		Retained: Tally{n.RetainedObjects, n.RetainedBytes}, Shared: Tally{n.SharedObjects, n.SharedBytes},
 	}
 	b.Path = b.Name

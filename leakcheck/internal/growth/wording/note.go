@@ -2,7 +2,6 @@ package wording
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/symbol"
@@ -112,7 +111,13 @@ func (w *Wording) WithoutUseful(notes []string) []string {
 	for _, i := range w.Req.Ignores {
 		if held != nil && held.HasName(i.Pattern.MatchWhole) {
 			beginning := fmt.Sprintf("Ignore(%q) matched nothing", i.Pattern.Text)
-			notes = slices.DeleteFunc(notes, func(note string) bool { return strings.HasPrefix(note, beginning) })
+			rest := notes[:0]
+			for _, note := range notes {
+				if !strings.HasPrefix(note, beginning) {
+					rest = append(rest, note)
+				}
+			}
+			notes = rest
 		}
 	}
 	return notes
