@@ -105,8 +105,10 @@ func (x *Experiment) awaitTimers(calls int) {
 		if d.soon < least {
 			break
 		}
-		if waited += d.last; waited > assertion.MaxTimerWait || !x.Time.Allows(d.last+x.op.after) {
+		if waited += d.last; waited > assertion.MaxTimerWait {
 			x.timers.stay = true
+		}
+		if x.timers.stay || !x.Time.Allows(d.last+x.op.after) {
 			break
 		}
 		x.awaitTimer(d.last)
