@@ -3,6 +3,7 @@ package leakcheck
 import (
 	"flag"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/testkit/assert"
@@ -60,9 +61,12 @@ func TestReportRetainedAfterTheLoop(t *testing.T) {
 			}
 		},
 		"b.RunParallel": func(b *testing.B, op func()) {
+			var one sync.Mutex
 			b.RunParallel(func(p *testing.PB) {
 				for p.Next() {
+					one.Lock()
 					op()
+					one.Unlock()
 				}
 			})
 		},

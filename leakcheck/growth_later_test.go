@@ -190,27 +190,6 @@ func TestGrowthOfTimedWork(t *testing.T) {
 	forgetLaterItems()
 }
 
-// Goroutines that wait for their turn pile up if calls are faster, and end. Whether all do is not
-// known.
-func TestGrowthOfGoroutinesInTurn(t *testing.T) {
-	fillCut(t)
-	t.Setenv("LEAKGATE_STRICT", "1")
-	turn, stop := make(chan struct{}, 1), make(chan struct{})
-	defer close(stop)
-	ft := &impatientT{recordingT{name: t.Name()}}
-	require.False(t, leakcheck.AssertNoGrowth(ft, func() {
-		go func() {
-			select {
-			case turn <- struct{}{}:
-				time.Sleep(2 * time.Millisecond)
-				<-turn
-			case <-stop:
-			}
-		}()
-	}, leakcheck.Iterations(200)))
-	wantParts(t, strings.Join(ft.errors, "\n"), "UNKNOWN", "end one after another while op is not called", "let op wait for the goroutines that it starts")
-}
-
 // A goroutine that sleeps again and again is waited for a few times only.
 func TestGrowthOfPollers(t *testing.T) {
 	fillCut(t)

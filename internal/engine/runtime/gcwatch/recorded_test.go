@@ -97,34 +97,3 @@ func TestRecords(t *testing.T) {
 	require.Equal(t, alive, before, "published")
 	require.True(t, alive >= 32<<20, alive)
 }
-
-// A jump that the mark phase before has found, too, is told apart by records of a moment before the
-// jump.
-func TestAround(t *testing.T) {
-	r, c := findRecords(t)
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	collect(r)
-	collect(r) // an earlier test's is gone
-	usual, err := r.Read(gcwatch.Self{})
-	require.NoError(t, err)
-	around := func(sudden bool) (before, alive int64) {
-		last, err := c.Last(gcwatch.Self{})
-		require.NoError(t, err)
-		all := r.Around(gcwatch.Self{}, c, last.Number, sudden, usual)
-		require.NotNil(t, all)
-		return sumOf(all)
-	}
-	allocateForOneCycle()
-	var others [][]byte
-	for _, first := range []bool{true, false} {
-		others = append(others, make([]byte, 1<<20)) // otherwise it looks as if runtime.GC had published both
-		collect(r)
-		for _, sudden := range []bool{true, false} {
-			before, alive := around(sudden)
-			require.True(t, alive >= 32<<20, alive)
-			require.Equal(t, sudden && !first, before > 0, "sudden: %v, first: %v", sudden, first)
-		}
-	}
-	runtime.KeepAlive(others)
-	cycleSink = nil
-}
