@@ -176,6 +176,9 @@ func TestGrowthOfTimedWork(t *testing.T) {
 		}, true},
 		"no timer that fires": {func() { time.AfterFunc(time.Second, keepLaterItem).Stop() }, true},
 	} {
+		if name == "five timers" && runtime.GOOS == "windows" {
+			continue // between two timers nothing tells there that a goroutine is about to run
+		}
 		if name != "five timers" && name != "sleep" && name != "only timers" && !require.IsSlow() {
 			continue
 		}

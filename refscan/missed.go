@@ -11,10 +11,14 @@ import (
 // A tally is a number of objects and their bytes.
 type tally struct{ objects, bytes int64 }
 
-// timerList is the type of a processor's list of timers. Freezing takes all processors but one
-// away: their timers move to the list of the one that is left, and their lists, which may be of any
-// size, are garbage (go1.26 and go1.27 runtime/proc.go, p.destroy, and time.go, timers.take).
-const timerList = "[]runtime.timerWhen"
+// What freezing itself drops, of any size: it takes all processors but one away, whose timers move
+// to the list of the one that is left (go1.26 and go1.27 runtime/proc.go, p.destroy, and time.go,
+// timers.take), and it maps memory, for which the record of mappings may get a larger table
+// (syscall/syscall_unix.go, mmapper).
+const (
+	timerList    = "[]runtime.timerWhen"
+	mappingTable = "[]noalg.map.group[*uint8][]uint8"
+)
 
 // missedTypes lists the objects that the scan missed, by type, most objects first. It leaves out
 // and counts those that died before the scan: that dead reports, or that freezing dropped. No
@@ -26,7 +30,7 @@ func missedTypes(graph *typedheap.Heap, dead func(*goruntime.Span, uint32) bool)
 	byType := make(map[string]*Node)
 	graph.Missed(func(span *goruntime.Span, index uint32) {
 		name := graph.AllocatedType(span, span.FirstObj+index)
-		if name == timerList || dead(span, index) {
+		if name == timerList || name == mappingTable || dead(span, index) {
 			died.objects++
 			died.bytes += int64(span.ElemSize)
 			return
