@@ -1,6 +1,7 @@
 package refscan_test
 
 import (
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -53,13 +54,18 @@ func TestTypesOfMissedObjects(t *testing.T) {
 // are not missed.
 func TestTimersOfManyProcessors(t *testing.T) {
 	var stop atomic.Bool
+	var left sync.WaitGroup // other tests look at timers, too
+	defer left.Wait()
 	defer stop.Store(true)
 	for range 8000 {
+		left.Add(1)
 		var again func()
 		again = func() {
-			if !stop.Load() {
-				time.AfterFunc(100*time.Millisecond, again)
+			if stop.Load() {
+				left.Done()
+				return
 			}
+			time.AfterFunc(100*time.Millisecond, again)
 		}
 		again()
 	}
