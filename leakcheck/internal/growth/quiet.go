@@ -46,7 +46,7 @@ func (x *Experiment) provesResources(ctx context.Context, before *ledger.Glance,
 		if i == 1 && observe.Collect(ctx) != nil {
 			return false
 		}
-		now, err := ledger.TakeGlance(x.Test)
+		now, err := before.Again()
 		if err != nil {
 			return false
 		}

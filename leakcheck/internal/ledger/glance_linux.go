@@ -82,15 +82,21 @@ func OpenedSince(before DescriptorSet) ([]Item, error) {
 func TakeGlance(test string) (*Glance, error) {
 	files := temporary{prefix: testPrefix(test), file: func(string, string) {}}
 	_ = files.list(os.TempDir(), 0) // the ledger of a snapshot names the error
-	g := &Glance{descriptors: make(DescriptorSet), children: make(map[int]bool), folders: files.folders}
+	return (&Glance{folders: files.folders}).Again()
+}
+
+// Again reads the resources into a new glance. It lists no folders: one that has come since has
+// changed the folder that it lies in.
+func (g *Glance) Again() (*Glance, error) {
+	now := &Glance{descriptors: make(DescriptorSet), children: make(map[int]bool), folders: g.folders}
 	if err := eachMapping(func(name string, size int64) {
 		if isJudged(name) {
-			g.mapped += size
+			now.mapped += size
 		}
 	}); err != nil {
 		return nil, err
 	}
-	return g, g.Renew()
+	return now, now.Renew()
 }
 
 // Renew reads all but mappings again. It reuses the glance's memory.

@@ -16,6 +16,9 @@ var errUnsupported = fmt.Errorf("on %s descriptors, threads and child processes 
 // TakeGlance is not supported on this system.
 func TakeGlance(string) (*Glance, error) { return nil, errUnsupported }
 
+// Again is not supported on this system.
+func (g *Glance) Again() (*Glance, error) { return nil, errUnsupported }
+
 // Renew is not supported on this system.
 func (g *Glance) Renew() error { return errUnsupported }
 

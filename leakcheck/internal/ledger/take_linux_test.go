@@ -569,7 +569,7 @@ func TestFilesWithinATick(t *testing.T) {
 				t.Fatal(err)
 			}
 			make(name)
-			now, err := TakeGlance("TestOwn/case")
+			now, err := before.Again()
 			if err != nil {
 				t.Fatal(err)
 			}
