@@ -31,14 +31,19 @@ type Goroutine struct {
 	Sleep     time.Duration // for which it sleeps in all; 0: it does not, or that is not known
 	CreatedBy string        // the function with the go statement, "" for the main goroutine
 	CreatedAt string        // file:line of the go statement
+	// the stack that the go statement was on, innermost first, and then the stacks of the
+	// goroutines that led to it, with GODEBUG=tracebackancestors; of calls that are inlined it has
+	// the innermost alone, and the line may be that of the next statement
+	Ancestors []Call
 }
 
 // A Call is a function on a stack, and the file:line that it is at.
 type Call struct{ Function, At string }
 
 // Goroutines reads the output of runtime.Stack (go1.26 runtime/traceback.go): for each goroutine a
-// header "goroutine 7 [chan receive, 2 minutes]:", two lines a frame, innermost first, and two for
-// the go statement, with an empty line in between. It calls f for each, but those without frames.
+// header "goroutine 7 [chan receive, 2 minutes]:", two lines a frame, innermost first, two for the go
+// statement, and the same for each ancestor after "[originating from goroutine 6]:", with an empty
+// line in between. It calls f for each, but those without frames.
 func Goroutines(text string, f func(*Goroutine)) {
 	for more := true; more; {
 		var block string
@@ -56,9 +61,14 @@ func parse(lines []string) (g Goroutine) {
 	}
 	g.State, _, _ = strings.Cut(state, "]")
 	g.State, _, _ = strings.Cut(g.State, ",")
+	calls := &g.Calls
 	for i := 1; i+1 < len(lines); i++ {
 		position, isPosition := strings.CutPrefix(lines[i+1], "\t")
 		if !isPosition {
+			if strings.HasPrefix(lines[i], "[originating from goroutine ") {
+				calls = &g.Ancestors
+				continue
+			}
 			// "...12 frames elided..." (go1.26 runtime/traceback.go, traceback2)
 			n, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimPrefix(lines[i], "..."), " frames elided..."), 10, 64)
 			g.Elided += n
@@ -70,9 +80,11 @@ func parse(lines []string) (g Goroutine) {
 		function := lines[i]
 		i++
 		if creator, ok := strings.CutPrefix(function, "created by "); ok {
-			g.CreatedBy, _, _ = strings.Cut(creator, " in goroutine ")
-			g.CreatedAt = position
-			break
+			if g.CreatedBy == "" {
+				g.CreatedBy, _, _ = strings.Cut(creator, " in goroutine ")
+				g.CreatedAt = position
+			}
+			continue
 		}
 		if args := strings.LastIndexByte(function, '('); args > 0 {
 			if function[:args] == "time.Sleep" { // (0x2540be400) are ten seconds, (0x2540be400?) and (...) are not certain
@@ -81,7 +93,7 @@ func parse(lines []string) (g Goroutine) {
 			}
 			function = function[:args]
 		}
-		g.Calls = append(g.Calls, Call{function, position})
+		*calls = append(*calls, Call{function, position})
 	}
 	return g
 }

@@ -173,6 +173,11 @@ type Holder struct {
 	Holds []string `json:"holds,omitempty"`
 	// of goroutines: the outermost functions on their stacks, as far as all of them have the same
 	Runs []string `json:"runs,omitempty"`
+	// the program's calls on the stack that made what grows, innermost first, and what grows the
+	// container that it is an element of; nil: not known
+	Made   []Call `json:"made,omitempty"`
+	Filled []Call `json:"filled,omitempty"`
+	Cause  string `json:"cause,omitempty"` // the usual mistake that such growth has; "": not known
 	// import paths of packages whose types lie on the path to what grows, from the root on
 	Packages []string `json:"packages,omitempty"`
 	// those of the types of objects above what grows, and of no slices or maps of them
@@ -184,6 +189,13 @@ type Holder struct {
 	Path string  `json:"path,omitempty"`
 	File string  `json:"file,omitempty"`
 	Line int     `json:"line,omitempty"`
+}
+
+// Call is a call on a stack: the function, by the name that the linker knows, and the file:line that
+// it has come to.
+type Call struct {
+	Function string `json:"function"`
+	At       string `json:"at"`
 }
 
 // MaxBroken is how many lines of a golden file a record has at most.

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"runtime"
-	"slices"
 	"sort"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
@@ -20,12 +20,16 @@ import (
 // each allocation tell the callers.
 
 // makers lists the functions that make a resource by prefix (go1.26 and go1.27 os/exec_posix.go,
-// os/tempfile.go, os/file.go, os/file_unix.go, net/fd_unix.go).
+// os/tempfile.go, os/file.go, os/file_unix.go, net/fd_unix.go). Those that may also open what is
+// there come last.
 var makers = [...][]string{
 	ledger.Process:    {"os.StartProcess"},
 	ledger.Descriptor: {"syscall.Open", "os.NewFile", "os.newFile", "net.newFD"},
-	ledger.File:       {"os.CreateTemp", "os.MkdirTemp", "os.OpenFile", "os.Create", "os.Mkdir"},
+	ledger.File:       {"os.CreateTemp", "os.MkdirTemp", "os.Create", "os.WriteFile", "os.Mkdir", opens},
 }
+
+// opens is the function that makes a file, or opens one.
+const opens = "os.OpenFile"
 
 // A product is what calls make: a resource, or an entry of a registry.
 type product struct {
@@ -66,45 +70,72 @@ func countAllocations() allocations {
 // the snapshot that follows the batch.
 func (x *Experiment) findMakers(before allocations) {
 	all := x.products()
-	made := make([]map[pile.Call]int64, len(all))
+	found := make([]map[pile.Call]*made, len(all))
 	for stack, n := range countAllocations() {
 		if n -= before[stack]; n <= 0 {
 			continue
 		}
 		for i, p := range all {
-			if by, ok := x.maker(p.by, (&runtime.MemProfileRecord{Stack0: stack}).Stack()); ok {
-				if made[i] == nil {
-					made[i] = make(map[pile.Call]int64)
-				}
-				made[i][by] = max(made[i][by], n)
+			by, ok := x.maker(p.by, (&runtime.MemProfileRecord{Stack0: stack}).Stack())
+			if !ok {
+				continue
+			}
+			if found[i] == nil {
+				found[i] = make(map[pile.Call]*made)
+			}
+			if m := found[i][by.Call]; m == nil || m.n < n {
+				by.n = n
+				found[i][by.Call] = &by
 			}
 		}
 	}
-	x.words.Makers = make(map[string][]pile.Call)
+	x.words.Makers = make(map[string][]wording.Maker)
 	for i, p := range all {
-		by := made[i]
-		calls := x.words.Makers[p.name]
-		for c, n := range by {
-			if n >= p.least && !slices.Contains(calls, c) {
-				calls = append(calls, c)
+		var by []*made
+		certain := false
+		for _, m := range found[i] {
+			if m.n >= p.least {
+				by, certain = append(by, m), certain || !m.mayOpen
 			}
 		}
-		sort.Slice(calls, func(i, j int) bool { // package slices would take 8 KB of code
-			a, b := calls[i], calls[j]
-			return cmp.Or(cmp.Compare(by[b], by[a]), cmp.Compare(a.At, b.At)) < 0
+		sort.Slice(by, func(i, j int) bool { // package slices would take 8 KB of code
+			return cmp.Or(cmp.Compare(by[j].n, by[i].n), cmp.Compare(by[i].At, by[j].At)) < 0
 		})
-		x.words.Makers[p.name] = calls
+		for _, m := range by {
+			if !certain || !m.mayOpen {
+				x.words.Makers[p.name] = append(x.words.Makers[p.name], m.Maker)
+			}
+		}
 	}
 }
 
+// made is what a call has made: how many, and whether it may have been there before.
+type made struct {
+	wording.Maker
+	n       int64
+	mayOpen bool
+}
+
 // maker returns the call of the program's through which one of some functions, given by prefix, was
-// called, if a stack that has allocated has one.
-func (x *Experiment) maker(prefixes []string, stack []uintptr) (by pile.Call, ok bool) {
+// called, with the program's calls that led to it, if a stack that has allocated has one.
+func (x *Experiment) maker(prefixes []string, stack []uintptr) (by made, ok bool) {
 	for _, f := range observe.MemProfileFrames(stack) {
-		if ok && x.Env.IsProgram(symbol.Package(f.Func)) {
-			return pile.Call{Function: f.Func, At: fmt.Sprintf("%s:%d", f.File, f.Line)}, true
+		for _, prefix := range prefixes {
+			if strings.HasPrefix(f.Func, prefix) {
+				by.mayOpen = prefix == opens && (!ok || by.mayOpen)
+				ok = true
+				break
+			}
 		}
-		ok = ok || slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(f.Func, prefix) })
+		if pkg := symbol.Package(f.Func); ok && x.Env.IsProgram(pkg) {
+			by.Stack = append(by.Stack, pile.Call{Function: f.Func, At: fmt.Sprintf("%s:%d", f.File, f.Line)})
+		} else if symbol.IsTool(pkg) {
+			break
+		}
 	}
-	return by, false
+	if by.Stack == nil {
+		return by, false
+	}
+	by.Call = by.Stack[0]
+	return by, true
 }

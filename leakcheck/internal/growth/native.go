@@ -97,12 +97,13 @@ func (x *Experiment) findCallerOfC() {
 	if names == nil || !x.nativeGrows() {
 		return
 	}
-	var by []pile.Call
+	var by []wording.Maker
 	names.KnownType(func(name string) bool { // also called for functions, as the types of closures
 		function, called, _ := strings.Cut(strings.TrimPrefix(name, "func "), "._Cfunc_") // cmd/cgo/out.go
 		pkg := symbol.Unescape(function)
-		if c := (pile.Call{Function: pkg + ".(C code)"}); called != "" && x.Env.IsProgram(pkg) && !slices.Contains(by, c) {
-			by = append(by, c)
+		c := pile.Call{Function: pkg + ".(C code)"}
+		if called != "" && x.Env.IsProgram(pkg) && !slices.ContainsFunc(by, func(m wording.Maker) bool { return m.Call == c }) {
+			by = append(by, wording.Maker{Call: c, Stack: []pile.Call{c}})
 		}
 		return false
 	})
@@ -110,7 +111,7 @@ func (x *Experiment) findCallerOfC() {
 		return
 	}
 	if x.words.Makers == nil {
-		x.words.Makers = make(map[string][]pile.Call)
+		x.words.Makers = make(map[string][]wording.Maker)
 	}
 	x.words.Makers[ledger.Native.String()], x.words.Makers[ledger.NativeBytes.String()] = by, by
 }

@@ -89,9 +89,10 @@ func NewBranch(n *refscan.Node, parent *Branch, root *refscan.RootInfo) *Branch 
 
 const ownModule = "github.com/leakgate/leakgate/"
 
-// IsOwn reports whether a node is the tool's own.
+// IsOwn reports whether a node is the tool's own. The ancestors of goroutines are kept for it alone
+// (GODEBUG=tracebackancestors).
 func IsOwn(n *refscan.Node) bool {
-	return isOwnType(n.Type) || n.Root != nil && n.Root.Kind == refscan.RootGlobal && symbol.IsTool(n.Root.Package)
+	return isOwnType(n.Type) || strings.HasSuffix(n.Type, "[]runtime.ancestorInfo") || n.Root != nil && n.Root.Kind == refscan.RootGlobal && symbol.IsTool(n.Root.Package)
 }
 
 func isOwnType(name string) bool {

@@ -63,7 +63,7 @@ func Run(h *typedheap.Heap, program root.Program, options Options) *Result {
 		}
 	}
 	roots := root.List(h, program)
-	for a.phase = root.ClassNamed; a.phase <= root.ClassTool; a.phase++ {
+	for a.phase = root.ClassNamed; a.phase <= root.ClassWeak; a.phase++ {
 		for _, r := range roots {
 			if r.Class == a.phase && (watch == nil || watch.Skip == nil || !watch.Skip(&r.Root)) && a.opens(&r.Root) {
 				a.root(r)

@@ -135,7 +135,7 @@ func (p *pathfinder) cutLast(t tracedPath) bool {
 // own roots: these include compiler-made data that variables lead through, and tell nothing new.
 func (p *pathfinder) next(further bool) (tracedPath, bool) {
 	p.seen = objset.New(p.heap.NumNodes())
-	last := root.ClassRuntime
+	last := root.ClassWeak
 	if further {
 		last = root.ClassSpecial
 	}
@@ -526,7 +526,7 @@ func reach(h *typedheap.Heap, program root.Program, without *typedheap.Target, i
 			todo = append(todo, node)
 		}
 	}
-	for p.phase = root.ClassNamed; p.phase < root.ClassTool; p.phase++ {
+	for p.phase = root.ClassNamed; p.phase <= root.ClassWeak; p.phase++ {
 		if p.phase.IsTool() {
 			continue
 		}

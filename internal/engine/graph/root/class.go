@@ -27,6 +27,7 @@ const (
 	ClassToolTimer
 	ClassRuntime // the runtime's own variables and frames, compiler-made data
 	ClassTool    // this tool's own: not reported
+	ClassWeak    // handles of weak pointers, which their objects keep: those of the tool are its own
 	ClassRest    // objects that no root leads to
 )
 

@@ -341,7 +341,7 @@ func (rs *set) specialRoots() {
 		case goruntime.Cleanup:
 			r.Kind, what = KindCleanup, "cleanup"
 		case goruntime.WeakHandle:
-			r.Kind, what, r.Class = KindOther, "weak", ClassRuntime
+			r.Kind, what, r.Class = KindOther, "weak", ClassWeak
 		}
 		of := specialType(h, s)
 		r.Package = symbol.Package(strings.TrimLeft(of, "*[]"))

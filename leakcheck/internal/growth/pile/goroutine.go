@@ -20,6 +20,9 @@ type Origin struct {
 	Started   string
 	CreatedBy string // the function with the go statement, "" for the main goroutine
 	CreatedAt string // file:line of the go statement
+	// the program's function that had the function with the go statement called, if that is not the
+	// program's and the ancestors of goroutines are known
+	Maker string
 }
 
 // Start returns the function that the go statement calls.
@@ -42,6 +45,9 @@ type Goroutines struct {
 	Outer  int    // how many of the outermost calls all stacks have
 	// the longest time for which one of those sleeps in all; 0 if they do not sleep
 	Sleep time.Duration
+	// the calls that led to the go statement, innermost first; nil: not known, see
+	// realtime.Goroutine
+	Ancestors []Call
 }
 
 // Place returns the innermost call that tells where the goroutines are: the program's, or, if there

@@ -34,7 +34,7 @@ func Parse(text string, isProgram func(pkg string) bool) map[Origin]Goroutines {
 	realtime.Goroutines(text, func(one *realtime.Goroutine) {
 		key := stand{originOf(one, isProgram), fmt.Sprint(one.State, one.Calls)}
 		if stands[key] == nil {
-			stands[key] = &Goroutines{State: one.State, Calls: one.Calls}
+			stands[key] = &Goroutines{State: one.State, Calls: one.Calls, Ancestors: one.Ancestors}
 		}
 		stands[key].Count++
 		frames[key.origin] += int64(len(one.Calls)) + one.Elided
@@ -52,7 +52,7 @@ func Parse(text string, isProgram func(pkg string) bool) map[Origin]Goroutines {
 		}
 		if top, ok := most[key.origin]; !ok || g.Count > stands[top].Count || g.Count == stands[top].Count && key.stack < top.stack {
 			most[key.origin] = key
-			all.State, all.Calls, all.Sleep = g.State, g.Calls, g.Sleep
+			all.State, all.Calls, all.Sleep, all.Ancestors = g.State, g.Calls, g.Sleep, g.Ancestors
 		}
 		all.Count, all.Frames = all.Count+g.Count, frames[key.origin]
 		found[key.origin] = all
@@ -68,6 +68,10 @@ func originOf(g *realtime.Goroutine, isProgram func(pkg string) bool) Origin {
 	}
 	if given := programEntry(g.Calls, isProgram); given != "" && given != o.Entry {
 		o.Entry, o.Started = given, o.Entry
+	}
+	ofProgram := func(c Call) bool { return isProgram(symbol.Package(c.Function)) }
+	if i := slices.IndexFunc(g.Ancestors, ofProgram); i > 0 && !isProgram(symbol.Package(o.CreatedBy)) {
+		o.Maker = g.Ancestors[i].Function
 	}
 	return o
 }

@@ -4,7 +4,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
-	"github.com/leakgate/leakgate/refscan"
 )
 
 // allocatedAt lists the stacks that allocated most of the growth of the branch that the title
@@ -24,23 +23,6 @@ func (w *Wording) allocated(b *tree.Branch, of string) []string {
 		return message.AllocatedAt(b, of, w.Env)
 	}
 	key := b.GrowthKey()
-	var records []refscan.Allocation
-	w.Last().Forest.All(func(b *tree.Branch) bool {
-		if b.GrowthKey() == key {
-			records = append(records, b.Allocations...)
-		}
-		return true
-	})
-	// Allocations from before that batch were recorded as a random sample, so they do not count.
-	w.Recorded.Forest.All(func(b *tree.Branch) bool {
-		if b.GrowthKey() == key {
-			for _, a := range b.Allocations {
-				a.Objects = -a.Objects
-				records = append(records, a)
-			}
-		}
-		return true
-	})
 	added := w.Last().Figures()[key][history.InObjects] - w.Recorded.Figures()[key][history.InObjects]
-	return message.WhereAllocated(records, added, of, w.Env)
+	return message.WhereAllocated(w.recordsOf(b), added, of, w.Env)
 }

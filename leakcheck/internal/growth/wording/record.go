@@ -136,6 +136,12 @@ func (w *Wording) holderOf(l *finding.Leak) *verdict.Holder {
 	} else if len(l.Heads) > 0 {
 		made = l.Heads[0].Line()[0].Name
 	}
+	h.Made, h.Filled = w.making(l)
+	if !l.IsResource() {
+		for _, cause := range w.usualCause(l) {
+			h.Cause = strings.TrimPrefix(cause, message.CausePrefix)
+		}
+	}
 	// Makers are known by kind or registry. Among them, a test's own does not excuse the others.
 	for _, by := range w.Makers[made] {
 		if h.CreatedAt == "" || strings.Contains(h.CreatedAt, "_test.go:") {

@@ -83,7 +83,7 @@ func (w *Wording) madeBy(k ledger.Kind) []string {
 	}
 	var calls []string
 	for _, c := range all[:min(len(all), maxMakers)] {
-		calls = append(calls, w.callText(c))
+		calls = append(calls, w.callText(c.Call))
 	}
 	return []string{"made by " + strings.Join(calls, ", or ")}
 }

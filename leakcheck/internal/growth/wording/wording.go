@@ -19,10 +19,16 @@ type Wording struct {
 
 	// the program's calls that made resources of each kind in that batch, or entries of a registry,
 	// by the name of the kind or the root, the most frequent first
-	Makers map[string][]pile.Call
+	Makers map[string][]Maker
 
 	RecordsNative bool         // calls that allocate native memory can be recorded
 	Native        *NativeCalls // nil: no calls were to be recorded
+}
+
+// A Maker is a call of the program's, and the stack with it, innermost first.
+type Maker struct {
+	pile.Call
+	Stack []pile.Call
 }
 
 // NativeCalls lists the calls that allocate the growing native memory.

@@ -1,0 +1,131 @@
+package wording
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+	"github.com/leakgate/leakgate/refscan"
+)
+
+// maxMade is how many calls of a stack a record has.
+const maxMade = 16
+
+// making returns the program's calls on the stack that made what grows, and on the one that filled
+// the container that it is an element of, innermost first; nil if they are not known.
+func (w *Wording) making(l *finding.Leak) (made, filled []verdict.Call) {
+	switch {
+	case l.Goroutines != nil:
+		created := pile.Call{Function: l.Origin.CreatedBy, At: l.Origin.CreatedAt}
+		calls := l.Goroutines.Ancestors
+		if len(calls) > 0 {
+			calls = calls[1:] // the first is the go statement, which is known more precisely
+		}
+		return w.callsOf(append([]pile.Call{created}, calls...)), nil
+	case l.IsResource():
+		for _, by := range w.Makers[l.Resources[0].Kind.String()] {
+			// A test's own does not excuse the others.
+			if made == nil || strings.Contains(made[0].At, "_test.go:") {
+				made = w.callsOf(by.Stack)
+			}
+		}
+		return made, nil
+	case l.Heads[0].IsMissed():
+		return nil, nil
+	}
+	head := l.Heads[0]
+	// The path may end in small values that many objects refer to, such as strings.
+	t := trace(l)
+	for _, b := range t.Branches[slices.Index(t.Branches, head):] {
+		if made = w.allocatedBy(b); made != nil {
+			break
+		}
+	}
+	container := head
+	if strings.HasPrefix(head.Name, "[") && head.Parent != nil {
+		container = head.Parent
+	}
+	if container != head || l.Measure != history.InObjects {
+		filled = w.allocatedBy(container)
+	}
+	if root, by := l.Registry(); by != nil {
+		for _, m := range w.Makers[root] {
+			if filled == nil || strings.Contains(filled[0].At, "_test.go:") {
+				filled = w.callsOf(m.Stack)
+			}
+		}
+	}
+	return made, filled
+}
+
+// allocatedBy returns the program's calls on the stack that allocated most of the objects of a
+// branch in the recorded batch.
+func (w *Wording) allocatedBy(b *tree.Branch) []verdict.Call {
+	objects := make(map[string]int64)
+	stacks := make(map[string][]refscan.SourceFrame)
+	for _, a := range w.recordsOf(b) {
+		key := fmt.Sprint(a.Stack)
+		objects[key] += a.Objects
+		stacks[key] = a.Stack
+	}
+	top := ""
+	for key, n := range objects {
+		if n > objects[top] || n == objects[top] && key < top {
+			top = key
+		}
+	}
+	if objects[top] <= 0 {
+		return nil
+	}
+	var calls []pile.Call
+	for _, f := range stacks[top] {
+		calls = append(calls, pile.Call{Function: f.Func, At: fmt.Sprintf("%s:%d", f.File, f.Line)})
+	}
+	return w.callsOf(calls)
+}
+
+// recordsOf returns how often each stack allocated objects of a branch in the recorded batch, as
+// far as they are alive. Allocations from before that batch are subtracted, since those were
+// recorded as a random sample.
+func (w *Wording) recordsOf(b *tree.Branch) []refscan.Allocation {
+	before := w.Recorded
+	if before == nil && w.Env.AllAllocations {
+		before = w.First()
+	}
+	if before == nil {
+		return nil
+	}
+	key := b.GrowthKey()
+	var records []refscan.Allocation
+	add := func(m *history.Snapshot, sign int64) {
+		m.Forest.All(func(b *tree.Branch) bool {
+			if b.GrowthKey() == key {
+				for _, a := range b.Allocations {
+					a.Objects *= sign
+					records = append(records, a)
+				}
+			}
+			return true
+		})
+	}
+	add(w.Last(), 1)
+	add(before, -1)
+	return records
+}
+
+// callsOf returns the program's calls among those of a stack.
+func (w *Wording) callsOf(stack []pile.Call) []verdict.Call {
+	var calls []verdict.Call
+	for _, c := range stack {
+		if w.Env.IsProgram(symbol.Package(c.Function)) && len(calls) < maxMade {
+			calls = append(calls, verdict.Call{Function: c.Function, At: c.At})
+		}
+	}
+	return calls
+}
