@@ -31,8 +31,8 @@ type Binary struct {
 	Folder   string   // for orders, journals and records
 	Budget   time.Duration
 	Subtests string // pattern of tests and subtests to run, in the syntax of -test.run; "": all
-	// Matters returns the roots in a record whose growth is worth splitting a group for.
-	Matters func(*verdict.Result) []string
+	// Matters returns the roots in a group's record whose growth is worth splitting the group for.
+	Matters func(*Exploration) []string
 	Say     func(what string, end time.Time) // takes what is done next, and until when all is
 }
 
@@ -51,6 +51,8 @@ type Exploration struct {
 	Folder    string          // of the record
 	Reason    string          // why there is none
 	Late      bool            // the time was over
+	// Lifetimes are what a call of all functions hands out and ends, by key; nil: not counted
+	Lifetimes map[string]repeat.Lifetime
 }
 
 // A Report is the result for one package.
@@ -99,6 +101,8 @@ type state struct {
 	held    map[string]*Tried // benchmarks
 	wholes  []*Exploration    // what waves explored
 	runs    int
+	// something has grown, so that it matters what functions hand out, and what of it is ended
+	counts bool
 
 	lastGroup []string // functions that the last process explored
 	report    *Report
@@ -193,8 +197,26 @@ func (s *state) wave(functions []string, end time.Time) error {
 		s.forget(whole, repeat.Untold, "")
 		return nil
 	}
+	if !s.counts && len(s.roots(whole)) > 0 {
+		s.counts = true
+		if len(whole.Functions) == 1 {
+			again, err := s.explore(whole.Functions, s.end)
+			if err != nil {
+				return err
+			}
+			if again != nil && !ranLate(again) {
+				s.replace(whole, again)
+				whole = again
+			}
+		}
+	}
 	s.wholes = append(s.wholes, whole)
 	return s.split(whole)
+}
+
+// replace drops a group that was explored once more.
+func (s *state) replace(old, by *Exploration) {
+	s.report.Groups = slices.DeleteFunc(s.report.Groups, func(g Exploration) bool { return g.Folder == old.Folder && by.Folder != old.Folder })
 }
 
 // settle removes the groups of which nothing is known, if anything is known of others. Functions
@@ -315,7 +337,7 @@ func (s *state) roots(e *Exploration) []string {
 	if e.Record == nil || e.Record.Verdict != verdict.Fail {
 		return nil
 	}
-	return s.Matters(e.Record)
+	return s.Matters(e)
 }
 
 // explore explores a group of functions, without those that end their process or fail. It returns
@@ -404,7 +426,7 @@ func (s *state) process(functions []repeat.Function, end time.Time) (e *Explorat
 	}
 	o := repeat.Orders{
 		Journal: filepath.Join(folder, "journal"), Functions: functions, Label: fmt.Sprintf("group-%d", s.runs), Parent: os.Getpid(),
-		Hangs:     s.hangs(),
+		Hangs: s.hangs(), Lifetimes: s.counts,
 		Artifacts: filepath.Join(folder, "records"), End: end, Subtests: s.Subtests,
 		ProbeEnd: time.Now().Add(time.Duration(tryShare * float64(time.Until(s.end)))),
 	}
@@ -458,7 +480,7 @@ func (s *state) process(functions []repeat.Function, end time.Time) (e *Explorat
 	if len(p.group) == 0 && !p.killed {
 		return nil, false, nil // none can be repeated
 	}
-	e = &Exploration{Functions: p.group}
+	e = &Exploration{Functions: p.group, Lifetimes: p.lifetimes}
 	if p.killed {
 		e.Late, e.Reason = true, fmt.Sprintf("its test process did not end in time, and was killed (%s for the package)", s.Budget)
 	}

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/leakgate/leakgate/internal/verdict"
 )
 
 // stub returns a package whose test binary is a shell script. In it, $orders is the file of orders,
@@ -24,7 +22,7 @@ func stub(t *testing.T, script string) *Binary {
 	require.NoError(t, os.WriteFile(file, []byte(script), 0o777))
 	return &Binary{
 		File: file, Test: "TestX", Dir: dir, Env: os.Environ(), Folder: filepath.Join(dir, "folder"), Budget: time.Minute,
-		Matters: func(*verdict.Result) []string { return nil },
+		Matters: func(*Exploration) []string { return nil },
 	}
 }
 

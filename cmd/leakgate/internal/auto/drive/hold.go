@@ -33,7 +33,7 @@ func (s *state) hold(benchmarks []string, end time.Time) error {
 			}
 		}
 		for _, h := range p.held {
-			e := Exploration{Functions: []string{h.Function}}
+			e := Exploration{Functions: []string{h.Function}, Lifetimes: h.Lifetimes}
 			e.Record, e.Folder, err = readRecord(o.Artifacts, h.Label)
 			if err == nil {
 				s.report.Held = append(s.report.Held, e)
@@ -69,7 +69,7 @@ func (s *state) holdIn(benchmarks []string, end time.Time) (*process, *repeat.Or
 		return nil, nil, err
 	}
 	o := &repeat.Orders{
-		Journal: filepath.Join(folder, "journal"), Benchmarks: benchmarks, Parent: os.Getpid(), Hangs: s.hangs(),
+		Journal: filepath.Join(folder, "journal"), Benchmarks: benchmarks, Parent: os.Getpid(), Hangs: s.hangs(), Lifetimes: true,
 		Artifacts: filepath.Join(folder, "records"), End: end, ProbeEnd: end.Add(-minLeft),
 	}
 	s.say("repeating the loops of", len(benchmarks), "benchmark")

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/internal/envvar"
 	"github.com/leakgate/leakgate/internal/verdict"
@@ -31,8 +32,9 @@ type process struct {
 	journalFailed bool // the journal could not be written
 	tried         []Tried
 	group         []string
-	subtests      []string // of the only function of the group, if it grew
-	failed        string   // function of the group that failed
+	lifetimes     map[string]repeat.Lifetime // of the group
+	subtests      []string                   // of the only function of the group, if it grew
+	failed        string                     // function of the group that failed
 	failedOutput  string
 	held          []repeat.Event // loops that were explored to their end
 	hung          string
@@ -43,6 +45,7 @@ type process struct {
 
 // start runs one process to its end, and reads its journal.
 func (s *state) start(o *repeat.Orders, folder string) (*process, error) {
+	o.GODEBUG = cli.Lookup(s.Env, "GODEBUG")
 	data, err := json.Marshal(o)
 	if err != nil {
 		return nil, err
@@ -62,7 +65,9 @@ func (s *state) start(o *repeat.Orders, folder string) (*process, error) {
 	args := []string{"-test.run=^" + s.Test + "$", "-test.paniconexit0", "-test.timeout=0"}
 	cmd := exec.CommandContext(ctx, s.File, append(args, s.Args...)...)
 	cmd.Dir = s.Dir
-	cmd.Env = append(s.Env[:len(s.Env):len(s.Env)], "PWD="+s.Dir, envvar.Repeat.Set(orders), "TMPDIR="+temp)
+	cmd.Env = append(s.Env[:len(s.Env):len(s.Env)], "PWD="+s.Dir, envvar.Repeat.Set(orders), "TMPDIR="+temp,
+		// The stacks on which go statements lie tell whose goroutines they are.
+		"GODEBUG="+strings.TrimPrefix(o.GODEBUG+",tracebackancestors=8", ","))
 	p := &process{output: &output{}}
 	cmd.Stdout, cmd.Stderr = p.output, p.output
 	// Processes that tests started and left behind are killed with the test process.
@@ -113,7 +118,7 @@ func (p *process) read(file string) error {
 		case "explore":
 			p.group = e.Functions
 		case "explored":
-			p.failed, p.log = e.Function, strings.Join(e.Log, "\n")
+			p.failed, p.log, p.lifetimes = e.Function, strings.Join(e.Log, "\n"), e.Lifetimes
 			p.failedOutput = p.output.of(e.Mark)
 		case "subtests":
 			p.subtests = e.Functions

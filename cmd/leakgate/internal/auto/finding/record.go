@@ -101,11 +101,8 @@ func (s *Sorter) Notes(all bool) []string {
 	for _, c := range sorted(s.deps) {
 		notes = append(notes, "in a dependency, "+c.growth.Module+": "+text(c.growth)+"; fed by "+c.fed[0].String())
 	}
-	for _, line := range values(s.nonFindings[Held]) {
-		notes = append(notes, "in an object that a test or benchmark keeps, which is a leak if such an object is to live long: "+line)
-	}
-	for _, line := range values(s.nonFindings[Unclosed]) {
-		notes = append(notes, "goroutines that tests do not end, as a rule since they do not close what they open: "+line)
+	for _, line := range values(s.nonFindings[Unended]) {
+		notes = append(notes, "not ended by the test: "+line)
 	}
 	for _, c := range sorted(s.onlyInGroup) {
 		notes = append(notes, "grew once, and in no part of the tests when those were repeated: "+text(c.growth)+"; fed by "+c.fed[0].String())
@@ -115,10 +112,9 @@ func (s *Sorter) Notes(all bool) []string {
 		text string
 	}{
 		{Suppressed, "suppressed by " + SuppressionsFile},
-		{Test, "the tests' own (in a _test.go file, or in code that only tests use)"},
+		{Test, "made by tests (in a _test.go file, or in code that only tests use)"},
 		{Passing, "held by goroutines that come to an end after their tests, and do not pile up"},
-		{Library, "the standard library's, with no type of a module on the way"},
-		{Unnamed, "of no known path or maker"},
+		{Unnamed, "made by the standard library alone, or nobody knows by whom"},
 	} {
 		of := s.nonFindings[class.of]
 		if len(of) == 0 {

@@ -61,16 +61,17 @@ func NewSorter(records string, again func(pkg string, functions []string) string
 }
 
 // Roots returns the roots whose feeding test is worth looking for: those of leaks and dependencies,
-// and resources that grow as fast as something else in the same group, though no object there
-// stands for them: another test of the group may make them.
-func Roots(all []Growth) []string {
+// those of objects whose end is not known or differs between tests, and resources that grow as fast
+// as something else in the same group, though no object there stands for them: another test of the
+// group may make them.
+func Roots(e Evidence, all []Growth) []string {
 	var roots []string
 	for _, g := range all {
-		if g.Class == Leak || g.Class == Dependency {
+		if g.Class == Leak || g.Class == Dependency || g.Class == Unended && (e.Lifetimes == nil || g.Mixed) {
 			roots = append(roots, g.Root)
 		}
 		for _, r := range g.Bound.Resources {
-			if of := root(&verdict.Holder{Kind: "resource", Root: r.Name}); r.Holder == "" && of != g.Root {
+			if of := "resource " + r.Name; r.Holder == "" && of != g.Root {
 				roots = append(roots, of)
 			}
 		}
@@ -156,7 +157,7 @@ func (s *Sorter) sort(pkg string, modules *Modules, r *drive.Report) []*found {
 		if e.Record == nil || e.Record.Verdict != verdict.Fail {
 			continue
 		}
-		for _, g := range modules.Sort(e.Record, strings.HasPrefix(e.Functions[0], "Benchmark")) {
+		for _, g := range modules.Sort(Evidence{e.Record, e.Lifetimes}) {
 			if seen[g.Root] == nil {
 				order = append(order, g.Root)
 			}
@@ -240,7 +241,7 @@ type occurrence struct {
 // group of subtests takes the place of its test.
 func culprits(all []occurrence) []occurrence {
 	least := parts(all)
-	for _, class := range []Class{Leak, Dependency} {
+	for _, class := range []Class{Leak, Dependency, Unended} {
 		of := slices.DeleteFunc(slices.Clone(least), func(o occurrence) bool { return o.growth.Class != class })
 		if len(of) > 0 {
 			return of

@@ -230,11 +230,12 @@ func (x *explorations) explore(l *loop, label string) (whole bool) {
 	if err := os.Setenv(envvar.Artifacts.Name(), x.orders.Artifacts); err != nil {
 		panic(err)
 	}
+	handedOut, before := lifetimes(), iterations
 	leakcheck.AssertNoGrowth(s, step, leakcheck.Iterations(min(batch, maxBatch)), leakcheck.Warmup(warmup))
 	if err := os.Unsetenv(envvar.Artifacts.Name()); err != nil {
 		panic(err)
 	}
-	done := Event{Event: "held", Function: x.name, Label: label, Calls: iterations, Log: s.log}
+	done := Event{Event: "held", Function: x.name, Label: label, Calls: iterations, Log: s.log, Lifetimes: lifetimesSince(handedOut, iterations-before)}
 	if ended {
 		done.Status = Once // the loop ended before the exploration did
 	}

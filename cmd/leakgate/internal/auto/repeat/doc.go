@@ -21,6 +21,9 @@ type Orders struct {
 	Artifacts  string    // folder for the record
 	End        time.Time // when all must be done
 
+	Lifetimes bool   // counts what the module hands out, and what of it is ended
+	GODEBUG   string // the user's value, for tests to see; "": none
+
 	Parent int // process ID of the command
 
 	// time limit of a call, besides ten times what it took before; beyond it, the process is ended
@@ -85,8 +88,13 @@ type Event struct {
 
 	Functions []string `json:",omitempty"` // "explore", "subtests"
 	Calls     int      `json:",omitempty"` // "explored": of the whole group
-	Log       []string `json:",omitempty"` // "explored": what leakcheck said beside its record
+	// "explored": what one call of the group hands out, and how much of it is ended
+	Lifetimes map[string]Lifetime `json:",omitempty"`
+	Log       []string            `json:",omitempty"` // "explored": what leakcheck said beside its record
 }
+
+// A Lifetime is how many objects one call hands out, and how many it ends.
+type Lifetime struct{ Made, Ended float64 }
 
 // Mark begins a line of the output, before the number and the name of a call's function. The output
 // up to the next mark is that of the call.

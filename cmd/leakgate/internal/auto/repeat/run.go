@@ -44,6 +44,18 @@ func Run(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// The runtime has read its settings when it began.
+	if orders.GODEBUG == "" {
+		err = os.Unsetenv("GODEBUG")
+	} else {
+		err = os.Setenv("GODEBUG", orders.GODEBUG)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if orders.Lifetimes && beginLifetimes != nil {
+		beginLifetimes()
+	}
 	r, err := newRunner(j)
 	if err != nil {
 		t.Fatal(err)
@@ -213,8 +225,9 @@ func (r *runner) explore(o *Orders, group []timed) {
 	if err := os.Setenv(envvar.Artifacts.Name(), o.Artifacts); err != nil {
 		panic(err)
 	}
+	handedOut, calls := lifetimes(), done.Calls
 	leakcheck.AssertNoGrowth(s, op, leakcheck.Iterations(batch), leakcheck.Warmup(warmup))
-	done.Log = s.log
+	done.Log, done.Lifetimes = s.log, lifetimesSince(handedOut, done.Calls-calls)
 	r.journal.write(done)
 	if f := group[0]; len(group) == 1 && f.call == nil && f.only == "" && o.Subtests == "" && len(s.log) > 0 {
 		watch.Reset(o.Hangs + 10*f.took)

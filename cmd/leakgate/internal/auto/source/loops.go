@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"slices"
 )
 
 // Loops returns the source of a test file with a call of pkg.Tick(b, once) at the head of each loop
@@ -21,7 +20,7 @@ func Loops(name string, source []byte, pkg string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &ticker{set: set, testing: importName(file)}
+	t := &ticker{editor: editor{set: set}, testing: importName(file)}
 	if t.testing == "" {
 		return nil, nil
 	}
@@ -34,35 +33,17 @@ func Loops(name string, source []byte, pkg string) ([]byte, error) {
 		return nil, nil
 	}
 	t.insert(file.Name.End(), fmt.Sprintf("; import %s %q", alias, pkg))
-	slices.SortFunc(t.all, func(a, b insertion) int { return a.offset - b.offset })
-	var out []byte
-	at := 0
-	for _, i := range t.all {
-		out = append(append(out, source[at:i.offset]...), i.text...)
-		at = i.offset
-	}
-	return append(out, source[at:]...), nil
+	return t.apply(source), nil
 }
 
 // alias is the name of the package with Tick in the file.
 const alias = "leakgatetick"
 
-// An insertion is text that is added to the source.
-type insertion struct {
-	offset int
-	text   string
-}
-
 // A ticker finds where calls are added.
 type ticker struct {
-	set     *token.FileSet
+	editor
 	testing string          // name of package testing in the file
 	bs, pbs map[string]bool // names of *testing.B and *testing.PB in the function
-	all     []insertion
-}
-
-func (t *ticker) insert(at token.Pos, text string) {
-	t.all = append(t.all, insertion{t.set.Position(at).Offset, text})
 }
 
 // function adds calls to the loops of a function.

@@ -25,8 +25,21 @@ type Finder struct {
 
 // facts are about one package, without its test files.
 type facts struct {
-	methods map[string]string // methods that end the use of a type, by type
-	used    map[string]bool   // names of functions that are mentioned, and of types that values are made of
+	files     []*ast.File
+	ends      map[string]ending   // how the use of a type is ended, by type
+	owners    map[string][]string // types whose end is that of a type without one, by that type
+	functions map[string]declaration
+	undo      map[string]string // names of functions, by receiver and name in lower case
+	used      map[string]bool   // names of functions that are mentioned, and of types that values are made of
+}
+
+func factsOf(files []*ast.File) *facts {
+	f := &facts{files: files, ends: methodsThatEnd(files), functions: functionsOf(files), used: used(files), undo: make(map[string]string)}
+	f.owners = owners(files, f.ends)
+	for name, d := range f.functions {
+		f.undo[strings.ToLower(name)] = d.decl.Name.Name
+	}
+	return f
 }
 
 // of returns the facts of a package; nil without files. The first call for a package parses them.
@@ -39,7 +52,7 @@ func (f *Finder) of(pkg string) *facts {
 	known, ok := f.found[pkg]
 	if !ok {
 		if files := f.files(pkg, false); len(files) > 0 {
-			known = &facts{methods(files), used(files)}
+			known = factsOf(files)
 		}
 		f.found[pkg] = known
 	}

@@ -2,8 +2,11 @@ package workspace
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,8 +32,28 @@ func (e *BuildError) Error() string { return e.Output }
 
 // Build makes a test binary of a package, in dir, and returns its file. args are the user's build
 // flags, for "go test". The error is a *BuildError if the compiler or the go command objects.
+//
+// If it does not build with what Instrument added, it builds without.
 func (w *Workspace) Build(ctx context.Context, p *source.Package, dir string, args []string) (string, error) {
-	overlay := make(map[string]string)
+	binary, err := w.build(ctx, p, dir, args, w.instrumented)
+	if _, ok := errors.AsType[*BuildError](err); ok && len(w.instrumented) > 0 {
+		binary, err = w.build(ctx, p, dir, args, nil)
+	}
+	return binary, err
+}
+
+// replace writes a file that stands for one of the user's in builds.
+func (w *Workspace) replace(dir, file string, text []byte) error {
+	name := filepath.Join(dir, fmt.Sprintf("%x", sha256.Sum256([]byte(file)))[:40]+".go")
+	w.instrumented[file] = name
+	return os.WriteFile(name, text, 0o666)
+}
+
+func (w *Workspace) build(ctx context.Context, p *source.Package, dir string, args []string, overlay map[string]string) (string, error) {
+	overlay = maps.Clone(overlay)
+	if overlay == nil {
+		overlay = make(map[string]string)
+	}
 	add := func(name, text string) error {
 		file := filepath.Join(dir, name)
 		overlay[filepath.Join(p.Dir, name)] = file
@@ -93,11 +116,12 @@ func (w *Workspace) Build(ctx context.Context, p *source.Package, dir string, ar
 // those of tests.
 func generate(f source.Functions, declaresTest bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "package %s\n\nimport (\n\tleakgatetesting \"testing\"\n\n\tleakgaterepeat %q\n", f.Name, repeatPath)
+	fmt.Fprintf(&b, "package %s\n\nimport (\n\tleakgatetesting \"testing\"\n\n\tleakgaterepeat %q\n\tleakgateended %q\n", f.Name, repeatPath, endedPath)
 	if len(f.Fuzz) > 0 {
 		fmt.Fprintf(&b, "\tleakgateseeds %q\n", seedsPath)
 	}
 	b.WriteString(")\n\nfunc init() {\n")
+	b.WriteString("\tleakgaterepeat.Lifetimes(leakgateended.Begin, leakgateended.Each)\n")
 	list := func(call, typ string, names []string) {
 		for _, name := range names {
 			fmt.Fprintf(&b, "\tleakgaterepeat.%s(leakgatetesting.%s{Name: %q, F: %s})\n", call, typ, name, name)

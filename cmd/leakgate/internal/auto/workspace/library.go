@@ -14,6 +14,7 @@ import (
 
 	"github.com/leakgate/leakgate"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat/ended"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat/seeds"
 	"github.com/leakgate/leakgate/internal/envvar"
 	"github.com/leakgate/leakgate/internal/wholefile"
@@ -28,6 +29,9 @@ const repeatPath = modulePath + "/leakcheck/repeat"
 
 // seedsPath is the import path of package seeds in the library.
 const seedsPath = repeatPath + "/seeds"
+
+// endedPath is the import path of package ended in the library.
+const endedPath = repeatPath + "/ended"
 
 // A file of the library.
 type file struct {
@@ -49,7 +53,7 @@ func sources() ([]file, error) {
 			return err
 		})
 	}
-	err := errors.Join(add(leakgate.Sources, ""), add(repeat.Sources, "leakcheck/repeat/"), add(seeds.Sources, "leakcheck/repeat/seeds/"))
+	err := errors.Join(add(leakgate.Sources, ""), add(repeat.Sources, "leakcheck/repeat/"), add(seeds.Sources, "leakcheck/repeat/seeds/"), add(ended.Sources, "leakcheck/repeat/ended/"))
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.name, b.name) })
 	return files, err
 }

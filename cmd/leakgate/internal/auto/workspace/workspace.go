@@ -23,7 +23,9 @@ type Workspace struct {
 	Dir     string
 	Modules map[string]string // folders of the user's modules, by path
 	env     []string          // environment of the go command
-	claim   *os.File          // tells other processes that the folder is in use
+
+	instrumented map[string]string // files that stand for the user's in builds
+	claim        *os.File          // tells other processes that the folder is in use
 }
 
 // Config says what a workspace is for.

@@ -21,7 +21,6 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/internal/envvar"
 	"github.com/leakgate/leakgate/internal/textfmt"
-	"github.com/leakgate/leakgate/internal/verdict"
 )
 
 // repeatTests replaces "go test" for -auto: it repeats the tests of all packages, leaves records,
@@ -79,9 +78,10 @@ func (a *autoRun) run(ctx gocontext.Context) error {
 	defer a.workspace.Close()
 	a.sources = &source.Finder{Dirs: a.workspace.Modules}
 	a.build, a.binary = inv.CompileArgs()
-	a.dependencies = sync.OnceValue(func() map[string]string {
-		return a.workspace.Dependencies(inv.Dir, packages, inv.BuildFlags())
-	})
+	a.listing = a.workspace.List(inv.Dir, packages, inv.BuildFlags())
+	if err := a.workspace.Instrument(a.listing, a.sources); err != nil {
+		return err
+	}
 	a.env = append(envvar.Without(inv.Env, envvar.Artifacts), envvar.Suppressed.Set(strings.Join(a.ignored.Patterns(), "\n")))
 	a.buildAndRepeat(ctx, packages)
 	if a.err != nil {
@@ -154,8 +154,11 @@ func (a *autoRun) repeat(ctx gocontext.Context, p *source.Package, file, folder 
 	b := drive.Binary{
 		Subtests: subtests,
 		File:     file, Test: workspace.TestName, Dir: p.Dir, Env: a.env, Args: a.binary, Folder: folder, Budget: a.options.auto.time,
-		Say:     func(what string, end time.Time) { a.progress.Step(p.ImportPath, p.ImportPath+": "+what, end) },
-		Matters: func(r *verdict.Result) []string { return finding.Roots(modules.Sort(r, false)) },
+		Say: func(what string, end time.Time) { a.progress.Step(p.ImportPath, p.ImportPath+": "+what, end) },
+		Matters: func(e *drive.Exploration) []string {
+			evidence := finding.Evidence{Record: e.Record, Lifetimes: e.Lifetimes}
+			return finding.Roots(evidence, modules.Sort(evidence))
+		},
 	}
 	a.begin(p)
 	started := time.Now()

@@ -34,12 +34,12 @@ type autoRun struct {
 	ignored *finding.Suppressions
 	sources *source.Finder
 
-	dependencies func() map[string]string // versions of all tests' modules, except the user's
-	moved        []string                 // files that tests left when they were ended
-	left         []string                 // functions that were not repeated, and why
-	covered      int                      // number of functions that were repeated
-	uncovered    []drive.Tried
-	nothing      []string // packages of which nothing was repeated, and why
+	listing   *workspace.Listing // what all tests are built from
+	moved     []string           // files that tests left when they were ended
+	left      []string           // functions that were not repeated, and why
+	covered   int                // number of functions that were repeated
+	uncovered []drive.Tried
+	nothing   []string // packages of which nothing was repeated, and why
 }
 
 // functions returns the functions of a package that -run selects.
@@ -82,10 +82,16 @@ func (a *autoRun) modules(file string, p *source.Package) (*finding.Modules, err
 	}
 	m := &finding.Modules{
 		Own: append([]string{info.Main.Path, p.Module.Path}, slices.Collect(maps.Keys(a.workspace.Modules))...), Deps: make(map[string]string),
-		Std: symbol.ModulesOf(info), Ignored: a.ignored.Match, Closer: a.sources.Method, OnlyTests: a.sources.OnlyTests,
+		Std: symbol.ModulesOf(info), Ignored: a.ignored.Match, Handings: a.sources.Handings,
+		OnlyTests: func(function string) string {
+			if pkg := symbol.Package(function); a.listing.OnlyTest[pkg] {
+				return pkg
+			}
+			return a.sources.OnlyTests(function)
+		},
 		TestsAssign: func(variable string) bool { return a.sources.TestsAssign(variable, p.ImportPath) },
 	}
-	for path, version := range a.dependencies() {
+	for path, version := range a.listing.Versions {
 		if !slices.Contains(m.Own, path) {
 			m.Deps[path] = version
 		}

@@ -1,0 +1,100 @@
+package finding
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat/ended"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/source"
+	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/verdict"
+)
+
+// handedOut judges what a call of the modules makes, by the call of theirs that a test made: it is
+// the test's to end if that call leaves it to the test, and the test did not. Otherwise it is a
+// leak; ended says what the test did end, if anything.
+func (m *Modules) handedOut(g *Growth, stack []verdict.Call, maker int, e Evidence) (class Class, reason, endedText string) {
+	called := stack[maker]
+	for _, c := range stack[maker:] {
+		if _, test := m.isOfTests(c); test {
+			break
+		}
+		if m.isOwn(symbol.Package(c.Function)) {
+			called = c
+		}
+	}
+	if by := m.underWay(called, e.Record.Bounds); by != "" {
+		return Unended, by + " is still in " + short(called.Function), ""
+	}
+	handings := m.Handings(called.Function)
+	contained := g.Bound.Holder.Filled != nil
+	handings = slices.DeleteFunc(slices.Clone(handings), func(h source.Handing) bool { return h.Container && !contained })
+	// What is passed, such as the context of a call, matters if there is nothing else to end.
+	own := slices.DeleteFunc(slices.Clone(handings), func(h source.Handing) bool { return strings.Contains(h.Key, "#") })
+	if len(own) > 0 {
+		handings = own
+	}
+	for _, h := range handings {
+		switch m.lifetimeOf(h, rate(g), e.Lifetimes) {
+		case open:
+			reason = h.Text
+			g.Mixed = g.Mixed || e.Lifetimes[h.Key].Ended > 0
+		case over:
+			return Leak, "", h.Text
+		}
+	}
+	if reason != "" {
+		return Unended, "the test does not " + reason, ""
+	}
+	return Leak, "", ""
+}
+
+// A lifetime is what is known of the objects that a function hands out.
+type lifetime int
+
+const (
+	none lifetime = iota // there are none: the function failed
+	open                 // their use was not ended
+	over
+)
+
+// lifetimeOf tells whether objects that a function hands out were ended, where something grows at a
+// rate.
+func (m *Modules) lifetimeOf(h source.Handing, rate float64, all map[string]repeat.Lifetime) lifetime {
+	if all == nil || h.Key == "" {
+		return open
+	}
+	l := all[h.Key]
+	if l.Made == 0 && all[h.Key+ended.Nothing].Made > 0 {
+		return none
+	}
+	left := l.Made - l.Ended
+	switch {
+	case l.Made == 0: // it was made before, or by code that is not counted
+		return open
+	case 2*left < min(1, rate):
+		return over
+	case l.Ended > 0 && rate > 0.9*l.Made && rate < 1.1*l.Made: // it grows with each, ended or not
+		return over
+	}
+	return open
+}
+
+// underWay returns the tests' goroutines that pile up within a call: the call goes on, since the
+// test does not end it; "" if there are none.
+func (m *Modules) underWay(called verdict.Call, all []verdict.Bound) string {
+	for _, b := range all {
+		h := b.Holder
+		if b.Verdict != verdict.Fail || h == nil || h.Kind != "goroutine" || len(h.Made) == 0 {
+			continue
+		}
+		if _, test := m.isOfTests(h.Made[0]); test && slices.Contains(h.Runs, called.Function) {
+			return h.Root
+		}
+	}
+	return ""
+}
+
+// short is a function's name as messages have it: "app.New".
+func short(function string) string { return symbol.Short(symbol.Unescape(function)) }

@@ -1,0 +1,48 @@
+package finding
+
+import (
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/symbol"
+)
+
+// isOthers reports whether a package is neither the standard library's nor the tool's.
+func (m *Modules) isOthers(pkg string) bool {
+	return pkg != "" && !m.Std.IsStandard(pkg) && !symbol.IsTool(pkg)
+}
+
+func (m *Modules) isOwn(pkg string) bool {
+	own, dep := longest(m.Own, pkg), longest(m.paths(), pkg)
+	return own != "" && len(own) >= len(dep)
+}
+
+func (m *Modules) paths() []string {
+	var paths []string
+	for path := range m.Deps {
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// dependency returns the module of a package, with the version if there is one.
+func (m *Modules) dependency(pkg string) string {
+	path := longest(m.paths(), pkg)
+	if path == "" {
+		return pkg
+	}
+	if v := m.Deps[path]; v != "" && v != "(devel)" {
+		return path + " " + v
+	}
+	return path
+}
+
+// longest returns the longest of some module paths that a package can be in; "" if it is in none.
+func longest(paths []string, pkg string) string {
+	best := ""
+	for _, path := range paths {
+		if (pkg == path || strings.HasPrefix(pkg, path+"/")) && len(path) > len(best) {
+			best = path
+		}
+	}
+	return best
+}

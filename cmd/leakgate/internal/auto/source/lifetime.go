@@ -1,0 +1,242 @@
+package source
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+)
+
+// A Handing is a way in which a function leaves it to its callers to end what it makes: it returns
+// something that can be ended, it is a method of something that can be, it is given something that
+// the caller ends, or there is a function that undoes what it does.
+type Handing struct {
+	// Key is under which package ended counts; "": it cannot be seen whether a caller ends it,
+	// since the standard library or another module does
+	Key string
+	// Text says what a caller is to do: "call Close of the *app.Client that app.New returns"
+	Text string
+
+	// Container says that what is undone is an entry of a container, and nothing else that grows.
+	Container bool
+
+	result int    // index of the result, -1: none
+	param  string // name of the parameter
+	call   string // of package ended
+	fields []string
+}
+
+// endings are methods that end the use of their receiver, in lower case: both Shutdown and ShutDown
+// occur, and tests within a package call stop as well as Stop.
+var endings = []string{
+	"close", "stop", "shutdown", "shutdownwithdrain", "cancel", "stopandwait", "terminate", "gracefulstop", "quit", "halt", "dispose",
+	"destroy", "disconnect", "drain", "release", "unsubscribe", "unregister", "deregister", "detach", "unwatch", "kill", "end", "finish", "done",
+	"closeall", "stopall", "closenow", "closeidleconnections", "teardown", "exit", "abort", "free", "remove", "leave", "join", "logout", "rollback",
+}
+
+// undone has, for what the names of functions begin with, what the names of functions begin with
+// that undo what they do, in lower case.
+var undone = map[string][]string{
+	"subscribe": {"unsubscribe", "cancel"}, "register": {"unregister", "deregister"}, "attach": {"detach"}, "watch": {"unwatch", "stopwatch"},
+	"acquire": {"release", "put", "return"}, "borrow": {"return", "giveback", "release"}, "checkout": {"checkin", "return", "release"}, "obtain": {"release"},
+	"join": {"leave"}, "connect": {"disconnect"}, "start": {"stop", "shutdown", "close"}, "open": {"close"}, "schedule": {"unschedule", "cancel", "remove"},
+	"every": {"cancel", "remove", "stop"}, "track": {"untrack"}, "bind": {"unbind"}, "mount": {"unmount"}, "login": {"logout"}, "enter": {"exit", "leave"},
+	"on": {"off"}, "listen": {"unlisten"}, "begin": {"end", "commit"}, "lock": {"unlock"}, "pin": {"unpin"}, "hold": {"release"}, "run": {"stop"},
+	"init": {"close", "shutdown", "destroy"}, "observe": {"unobserve"}, "follow": {"unfollow"}, "lease": {"release", "revoke"},
+	"add": {"remove", "delete", "del"}, "set": {"unset", "delete", "del", "remove"}, "put": {"delete", "del", "remove", "take"},
+	"store": {"delete", "remove"}, "insert": {"delete", "remove"}, "push": {"pop"},
+}
+
+// inContainers are the beginnings of names of functions that add to a container: others of the same
+// name, as of a client of HTTP, do not.
+var inContainers = []string{"add", "set", "put", "store", "insert", "push", "on"}
+
+// standardEnds are types of other modules whose use a caller ends, which cannot be seen.
+var standardEnds = map[string]string{
+	"net/http.Response": "close the Body", "os.File": "call Close", "net.Conn": "call Close", "net.Listener": "call Close", "io.Closer": "call Close",
+	"io.ReadCloser": "call Close", "io.WriteCloser": "call Close", "io.ReadWriteCloser": "call Close", "database/sql.DB": "call Close",
+	"database/sql.Rows": "call Close", "database/sql.Conn": "call Close", "database/sql.Tx": "call Commit or Rollback", "database/sql.Stmt": "call Close",
+	"time.Ticker": "call Stop", "time.Timer": "call Stop", "os/exec.Cmd": "call Wait", "net/http.Server": "call Close", "net/http/httptest.Server": "call Close",
+	"net.TCPListener": "call Close", "net.TCPConn": "call Close", "net.UDPConn": "call Close", "net.UnixConn": "call Close", "io.PipeReader": "call Close",
+	"io.PipeWriter": "call Close", "net/http.Client": "call CloseIdleConnections", "net/http.Transport": "call CloseIdleConnections",
+	"crypto/tls.Conn": "call Close", "net/rpc.Client": "call Close", "bufio.ReadWriter": "", "os.Process": "call Wait",
+}
+
+// ending is how the use of a type is ended.
+type ending struct {
+	method string
+	fields []string // embedded fields that lead to the type that has the method
+	seen   bool     // calls of it are counted
+}
+
+// ends reports whether a method ends the use of its receiver: by its name, or as a Wait that closes
+// a channel, from which the goroutines of a pool learn that nothing more comes. Any other Wait, for
+// example that of errgroup, waits for goroutines that may leak. A method that is given a name or an
+// object ends the use of that.
+func ends(m *ast.FuncDecl) bool {
+	name := strings.ToLower(m.Name.Name)
+	if name == "wait" {
+		return closesChannel(m)
+	}
+	if !slices.Contains(endings, name) {
+		return false
+	}
+	for _, p := range m.Type.Params.List {
+		switch t := p.Type.(type) {
+		case *ast.StarExpr, *ast.ArrayType, *ast.FuncType, *ast.ChanType, *ast.MapType:
+			return false
+		case *ast.Ident:
+			switch t.Name {
+			case "bool", "error", "int", "int32", "int64", "uint", "uint16":
+			default:
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func closesChannel(m *ast.FuncDecl) (closes bool) {
+	if m.Body == nil {
+		return false
+	}
+	ast.Inspect(m.Body, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			function, ok := call.Fun.(*ast.Ident)
+			closes = closes || ok && function.Name == "close"
+		}
+		return !closes
+	})
+	return closes
+}
+
+// isPointerMethod reports whether a method has a pointer receiver.
+func isPointerMethod(m *ast.FuncDecl) bool {
+	_, ok := m.Recv.List[0].Type.(*ast.StarExpr)
+	return ok
+}
+
+// methodsThatEnd returns, for each type, the first of its methods that ends its use: of structs, of
+// interfaces, and of what structs embed within the package.
+func methodsThatEnd(files []*ast.File) map[string]ending {
+	found := make(map[string]ending)
+	embedded := make(map[string][]string)
+	for _, file := range files {
+		for _, d := range file.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv != nil && len(d.Recv.List) == 1 && ends(d) {
+					if of := typeName(d.Recv.List[0].Type); found[of].method == "" {
+						found[of] = ending{method: d.Name.Name, seen: isPointerMethod(d)}
+					}
+				}
+			case *ast.GenDecl:
+				for _, s := range d.Specs {
+					if t, ok := s.(*ast.TypeSpec); ok {
+						noteType(t, found, embedded)
+					}
+				}
+			}
+		}
+	}
+	for again := true; again; {
+		again = false
+		for outer, fields := range embedded {
+			for _, f := range fields {
+				if e := found[f]; e.method != "" && found[outer].method == "" {
+					found[outer] = ending{e.method, append([]string{f}, e.fields...), e.seen}
+					again = true
+				}
+			}
+		}
+	}
+	return found
+}
+
+// standardEnd returns what a caller does with a type of another module, by its name in the source:
+// "net.Conn"; "" if it does nothing.
+func standardEnd(t ast.Expr) string {
+	if star, ok := t.(*ast.StarExpr); ok {
+		t = star.X
+	}
+	sel, ok := t.(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	pkg, ok := sel.X.(*ast.Ident)
+	if !ok {
+		return ""
+	}
+	name := pkg.Name + "." + sel.Sel.Name
+	for full, end := range standardEnds {
+		if full == name || strings.HasSuffix(full, "/"+name) {
+			return end
+		}
+	}
+	return ""
+}
+
+// noteType notes the methods of an interface that end its use, and what a struct embeds.
+func noteType(t *ast.TypeSpec, found map[string]ending, embedded map[string][]string) {
+	switch of := t.Type.(type) {
+	case *ast.InterfaceType:
+		for _, m := range of.Methods.List {
+			f, ok := m.Type.(*ast.FuncType)
+			if !ok || len(m.Names) != 1 {
+				if standardEnd(m.Type) != "" {
+					found[t.Name.Name] = ending{method: "Close", seen: true}
+				}
+				continue
+			}
+			if ends(&ast.FuncDecl{Name: m.Names[0], Type: f}) && found[t.Name.Name].method == "" {
+				found[t.Name.Name] = ending{method: m.Names[0].Name, seen: true}
+			}
+		}
+	case *ast.StructType:
+		for _, field := range of.Fields.List {
+			if len(field.Names) > 0 {
+				continue
+			}
+			if name := typeName(field.Type); name != "" {
+				embedded[t.Name.Name] = append(embedded[t.Name.Name], name)
+			} else if standardEnd(field.Type) != "" && found[t.Name.Name].method == "" {
+				found[t.Name.Name] = ending{method: "Close"}
+			}
+		}
+	}
+}
+
+// owners returns, for each type without a method that ends its use, the types with one that lead to
+// it: by a field, or by a method that returns it.
+func owners(files []*ast.File, ends map[string]ending) map[string][]string {
+	found := make(map[string][]string)
+	note := func(owner string, of ast.Node) {
+		if ends[owner].method == "" {
+			return
+		}
+		ast.Inspect(of, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && ends[id.Name].method == "" && id.Name != owner && !slices.Contains(found[id.Name], owner) {
+				found[id.Name] = append(found[id.Name], owner)
+			}
+			return true
+		})
+	}
+	for _, file := range files {
+		for _, d := range file.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv != nil && len(d.Recv.List) == 1 && d.Type.Results != nil {
+					note(typeName(d.Recv.List[0].Type), d.Type.Results)
+				}
+			case *ast.GenDecl:
+				for _, s := range d.Specs {
+					if t, ok := s.(*ast.TypeSpec); ok {
+						if st, ok := t.Type.(*ast.StructType); ok {
+							note(t.Name.Name, st.Fields)
+						}
+					}
+				}
+			}
+		}
+	}
+	return found
+}
