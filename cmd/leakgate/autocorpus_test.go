@@ -51,7 +51,7 @@ type autoModule struct {
 	args  []string         // further arguments of leakgate run -auto
 	note  bool             // something grows, which a note has to tell
 	says  []*regexp.Regexp // of the whole output
-	leaks []string         // "file.go:line" of each line that ends with "// leak"
+	leaks [][]string       // of each leak: "file.go:line" of the lines of which a finding names one
 	base  []txtar.File     // the revision before, if it has one
 	files []txtar.File
 }
@@ -63,6 +63,7 @@ func readAutoModule(t *testing.T, name string) *autoModule {
 	archive, err := txtar.ParseFile(name)
 	require.NoError(t, err)
 	m, why := new(autoModule), false
+	labels := make(map[string]int)
 	for line := range strings.Lines(string(archive.Comment)) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		pattern, says := strings.CutPrefix(value, "says ")
@@ -87,13 +88,25 @@ func readAutoModule(t *testing.T, name string) *autoModule {
 		}
 		m.files = append(m.files, f)
 		for i, line := range bytes.Split(f.Data, []byte("\n")) {
-			if bytes.HasSuffix(line, []byte(" // leak")) {
-				m.leaks = append(m.leaks, filepath.Base(f.Name)+":"+strconv.Itoa(i+1))
+			mark := autoMark.FindSubmatch(line)
+			if mark == nil {
+				continue
 			}
+			label := string(mark[1])
+			n, ok := labels[label]
+			if !ok || label == "" {
+				n = len(m.leaks)
+				m.leaks = append(m.leaks, nil)
+				labels[label] = n
+			}
+			m.leaks[n] = append(m.leaks[n], regexp.QuoteMeta(filepath.Base(f.Name)+":"+strconv.Itoa(i+1)))
 		}
 	}
 	return m
 }
+
+// autoMark is at the end of a line that makes what leaks. Lines with the same label are about one leak.
+var autoMark = regexp.MustCompile(` // leak(?:: (\w+))?$`)
 
 // Parts of the output: what it says of a package with findings, and the line of each.
 var (
@@ -117,9 +130,9 @@ func (m *autoModule) judge(t *testing.T, leakgate string, code int) {
 	if len(findings) < len(m.leaks) || len(findings) > 0 && code == 0 {
 		wrong = append(wrong, strconv.Itoa(len(findings))+" findings, want "+strconv.Itoa(len(m.leaks)))
 	}
-	for _, line := range m.leaks {
-		if !regexp.MustCompile(`\b` + regexp.QuoteMeta(line) + `\b`).MatchString(told) {
-			wrong = append(wrong, "no finding names "+line)
+	for _, lines := range m.leaks {
+		if one := strings.Join(lines, "|"); !regexp.MustCompile(`\b(` + one + `)\b`).MatchString(told) {
+			wrong = append(wrong, "no finding names "+one)
 		}
 	}
 	if m.note && !autoNote.MatchString(out) {
