@@ -171,8 +171,8 @@ type Holder struct {
 	Goroutines int64  `json:"goroutines,omitempty"` // of a frame's variable: how many goroutines have it
 	// of goroutines: the types of variables that keep something alive
 	Holds []string `json:"holds,omitempty"`
-	// of goroutines: the outermost functions on their stacks, as far as all of them have the same
-	Runs []string `json:"runs,omitempty"`
+	// of goroutines: the outermost calls on their stacks, as far as all of them have the same
+	Runs []Call `json:"runs,omitempty"`
 	// the program's calls on the stack that made what grows, innermost first, and what grows the
 	// container that it is an element of; nil: not known
 	Made   []Call `json:"made,omitempty"`

@@ -21,6 +21,8 @@ const maxMade = 16
 // the container that it is an element of, innermost first; nil if they are not known.
 func (w *Wording) making(l *finding.Leak) (made, filled []verdict.Call) {
 	switch {
+	case l.Goroutines != nil && w.isIdle(l):
+		return w.transportOf(l), nil
 	case l.Goroutines != nil:
 		created := pile.Call{Function: l.Origin.CreatedBy, At: l.Origin.CreatedAt}
 		calls := l.Goroutines.Ancestors
@@ -62,6 +64,24 @@ func (w *Wording) making(l *finding.Leak) (made, filled []verdict.Call) {
 		}
 	}
 	return made, filled
+}
+
+// isIdle reports whether goroutines wait for a connection that its transport keeps for later
+// requests. Who made that transport has to close them.
+func (w *Wording) isIdle(l *finding.Leak) bool {
+	i := l.Goroutines.Cause(&l.Origin, w.Env.IsProgram)
+	return i >= 0 && pile.Causes[i].Text == pile.IdleConnections
+}
+
+// transportOf returns the calls that made the transports of idle connections, if these grow, too.
+func (w *Wording) transportOf(l *finding.Leak) (made []verdict.Call) {
+	tree.Forest(l.Heads).All(func(b *tree.Branch) bool {
+		if made == nil && strings.TrimLeft(b.Typ, "*") == "net/http.Transport" {
+			made = w.allocatedBy(b)
+		}
+		return true
+	})
+	return made
 }
 
 // allocatedBy returns the program's calls on the stack that allocated most of the objects of a

@@ -164,7 +164,7 @@ func (w *Wording) holderOf(l *finding.Leak) *verdict.Holder {
 			h.At = c.At
 		}
 		if i >= len(l.Goroutines.Calls)-l.Goroutines.Outer {
-			h.Runs = append(h.Runs, c.Function)
+			h.Runs = append(h.Runs, verdict.Call{Function: c.Function, At: c.At})
 		}
 	}
 	return h

@@ -89,7 +89,7 @@ func (m *Modules) underWay(called verdict.Call, all []verdict.Bound) string {
 		if b.Verdict != verdict.Fail || h == nil || h.Kind != "goroutine" || len(h.Made) == 0 {
 			continue
 		}
-		if _, test := m.isOfTests(h.Made[0]); test && slices.Contains(h.Runs, called.Function) {
+		if _, test := m.isOfTests(h.Made[0]); test && slices.ContainsFunc(h.Runs, func(c verdict.Call) bool { return c.Function == called.Function }) {
 			return h.Root
 		}
 	}

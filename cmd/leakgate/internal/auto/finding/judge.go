@@ -124,7 +124,7 @@ func (m *Modules) classify(g *Growth, e Evidence) {
 	h := g.Bound.Holder
 	stack, maker := m.making(h)
 	if maker < 0 {
-		g.Class, g.Module = m.withoutMaker(h, stack)
+		g.Class, g.Module = m.withoutMaker(&g.Bound, stack)
 		return
 	}
 	g.Maker = &stack[maker]
@@ -181,13 +181,14 @@ func (m *Modules) isOfTests(c verdict.Call) (why string, ok bool) {
 
 // withoutMaker is the class of growth that neither a test nor the user's modules are known to make:
 // by its holder, or by another module that makes it.
-func (m *Modules) withoutMaker(h *verdict.Holder, stack []verdict.Call) (Class, string) {
+func (m *Modules) withoutMaker(b *verdict.Bound, stack []verdict.Call) (Class, string) {
+	h := b.Holder
 	for _, c := range stack {
 		if pkg := symbol.Package(c.Function); m.isOthers(pkg) {
 			return Dependency, m.dependency(pkg)
 		}
 	}
-	if h.Test || strings.Contains(h.File+":", "_test.go:") || strings.Contains(h.At+h.CreatedAt, "_test.go:") || isTestPackage(h.Package) {
+	if h.Test || m.isInTests(b) || strings.Contains(h.At+h.CreatedAt, "_test.go:") {
 		return Test, ""
 	}
 	packages := []string{symbol.Package(h.CreatedBy), h.Package}
@@ -220,8 +221,10 @@ func (m *Modules) testsHold(b *verdict.Bound) string {
 		if strings.Contains(h.At, "_test.go:") {
 			return "they run " + h.Root
 		}
-		if i := slices.IndexFunc(h.Runs, func(f string) bool { return isTestPackage(symbol.Package(f)) }); i >= 0 {
-			return "they run " + symbol.Unescape(h.Runs[i])
+		for _, c := range h.Runs {
+			if _, test := m.isOfTests(c); test {
+				return "they run " + short(c.Function)
+			}
 		}
 	case "global":
 		library := len(h.Packages) > 0 && !slices.ContainsFunc(h.Packages, func(pkg string) bool { return !m.Std.IsStandard(pkg) })

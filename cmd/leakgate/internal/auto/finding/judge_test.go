@@ -2,10 +2,13 @@ package finding
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/source"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/verdict"
 )
@@ -13,11 +16,22 @@ import (
 var modules = &Modules{
 	Own:  []string{"example.com/app", "shop"},
 	Deps: map[string]string{"example.com/app/v2/sub": "v2.1.0", "github.com/dep": "v1.0.0"},
-	Closer: func(typ string) string {
-		if typ == "*example.com/app.Server" {
-			return "Close"
+	Handings: func(function string) []source.Handing {
+		switch function {
+		case "example.com/app.New":
+			return []source.Handing{{Key: "example.com/app.New", Text: "call Close of the app.Server that app.New returns"}}
+		case "example.com/app.(*Server).Handle":
+			return []source.Handing{{Key: "example.com/app.Server", Text: "call Close of its *app.Server"}}
+		case "example.com/app.Get":
+			return []source.Handing{{Text: "close the Body of what app.Get returns"}}
+		case "example.com/app.Dial":
+			return []source.Handing{{Key: "example.com/app.Dial#ctx", Text: "cancel the context"}, {Key: "example.com/app.Dial", Text: "call Close"}}
+		case "example.com/app.Watch":
+			return []source.Handing{{Key: "example.com/app.Watch#ctx", Text: "cancel the context that it gives to app.Watch"}}
+		case "example.com/app.Put":
+			return []source.Handing{{Key: "example.com/app.Put", Text: "call Delete for each Put", Container: true}}
 		}
-		return ""
+		return nil
 	},
 	OnlyTests: func(function string) string {
 		if function == "example.com/app.(*fake).start" {
@@ -32,200 +46,168 @@ var modules = &Modules{
 	Std: symbol.NamedModules([]string{"shop"}),
 }
 
-// Each rule of classification has a case that it decides, and a similar one that it leaves alone.
-func TestClass(t *testing.T) {
+// stack is the calls of a stack, by their functions: those that begin with "Test" are in a test file
+// of example.com/app, and those without a package are in its other files.
+func stack(functions ...string) []verdict.Call {
+	var calls []verdict.Call
+	for _, f := range functions {
+		c := verdict.Call{Function: f, At: "/x/app.go:3"}
+		switch {
+		case strings.HasPrefix(f, "Test"):
+			c = verdict.Call{Function: "example.com/app." + f, At: "/x/app_test.go:3"}
+		case symbol.Package(f) == "":
+			c.Function = "example.com/app." + f
+		}
+		calls = append(calls, c)
+	}
+	return calls
+}
+
+// judge judges one growth by itself.
+func judge(h *verdict.Holder, lifetimes map[string]repeat.Lifetime) Growth {
+	b := verdict.Bound{Verdict: verdict.Fail, Growth: "+1.00 goroutine/op", File: h.File, Path: h.Path, Holder: h}
+	return modules.Sort(Evidence{&verdict.Result{Bounds: []verdict.Bound{b}}, lifetimes})[0]
+}
+
+// Whose growth it is follows from the innermost call that is a test's or the module's.
+func TestMaker(t *testing.T) {
 	for name, tt := range map[string]struct {
-		bound  verdict.Bound
+		holder verdict.Holder
 		want   Class
 		module string
 	}{
-		"variable of the module": {
-			verdict.Bound{File: "app.go", Holder: &verdict.Holder{Kind: "global", Root: "example.com/app.m", Package: "example.com/app"}}, Leak, "",
+		"the module's variable":                   {verdict.Holder{Kind: "global", Made: stack("login", "TestLogin")}, Leak, ""},
+		"module without a dot":                    {verdict.Holder{Kind: "global", Made: stack("shop/cart.Add")}, Leak, ""},
+		"made by a test":                          {verdict.Holder{Kind: "global", Made: stack("TestLogin")}, Test, ""},
+		"made by the package beside":              {verdict.Holder{Kind: "global", Made: stack("example.com/app_test.login")}, Test, ""},
+		"by a dependency, for the module":         {verdict.Holder{Kind: "global", Package: "github.com/dep", Made: stack("github.com/dep/x.New", "open", "TestOpen")}, Leak, ""},
+		"by a dependency, for a test":             {verdict.Holder{Kind: "global", Package: "github.com/dep", Made: stack("github.com/dep/x.New", "TestOpen")}, Test, ""},
+		"by a dependency alone":                   {verdict.Holder{Kind: "goroutine", Made: stack("github.com/dep/x.run")}, Dependency, "github.com/dep v1.0.0"},
+		"by a dependency below the module's path": {verdict.Holder{Kind: "goroutine", Made: stack("example.com/app/v2/sub.run")}, Dependency, "example.com/app/v2/sub v2.1.0"},
+		"the module keeps what a test made":       {verdict.Holder{Kind: "global", Made: stack("TestLogin"), Filled: stack("add", "TestLogin")}, Leak, ""},
+		"a test keeps what the module made":       {verdict.Holder{Kind: "global", Made: stack("make", "TestMake"), Filled: stack("TestMake")}, Test, ""},
+		"an object that a test keeps":             {verdict.Holder{Kind: "frame", Test: true, Within: []string{"example.com/app"}, Made: stack("add", "TestAdd")}, Unended, ""},
+		"a test's buffer":                         {verdict.Holder{Kind: "frame", Test: true, Within: []string{"bytes"}, Made: stack("log", "TestLog")}, Test, ""},
+		"a test's database, and the usual mistake": {
+			verdict.Holder{Kind: "frame", Test: true, Within: []string{"database/sql"}, Cause: "sql.Rows are not closed", Made: stack("first", "TestFirst")}, Leak, "",
 		},
-		"module without a dot": {
-			verdict.Bound{Holder: &verdict.Holder{Kind: "global", Root: "shop/cart.m", Package: "shop/cart"}}, Leak, "",
-		},
-		"variable in a test file": {
-			verdict.Bound{File: "app_test.go", Holder: &verdict.Holder{Kind: "global", Package: "example.com/app"}}, Test, "",
-		},
-		"variable of the package beside": {
-			verdict.Bound{Holder: &verdict.Holder{Kind: "global", Package: "example.com/app_test"}}, Test, "",
-		},
-		"variable of the test": {
-			verdict.Bound{Holder: &verdict.Holder{Kind: "frame", Package: "example.com/app", Test: true}}, Test, "",
-		},
-		"in an object of the module that a test keeps": {
-			verdict.Bound{Holder: &verdict.Holder{Kind: "frame", Test: true, Package: "example.com/app", Within: []string{"example.com/app"}}}, Held, "",
-		},
-		"in an object of the test's": {
-			verdict.Bound{Holder: &verdict.Holder{Kind: "frame", Test: true, Package: "example.com/app", Within: []string{"example.com/app_test"}}}, Test, "",
-		},
-		"in an object of a dependency that a test keeps": {
-			verdict.Bound{Holder: &verdict.Holder{Kind: "frame", Test: true, Package: "example.com/app", Within: []string{"bytes", "example.com/app_test", "github.com/dep/x"}}}, Dependency, "github.com/dep v1.0.0",
-		},
-		"goroutine of the module": {
-			verdict.Bound{Holder: &verdict.Holder{
-				Kind: "goroutine", Package: "example.com/app", At: "/x/app.go:3", CreatedBy: "example.com/app.New", CreatedAt: "/x/app.go:2",
-			}}, Leak, "",
-		},
-		"goroutine that a test starts": {
-			verdict.Bound{Holder: &verdict.Holder{Kind: "goroutine", Package: "example.com/app", At: "/x/app.go:3", CreatedAt: "/x/app_test.go:2"}}, Test, "",
-		},
-		"goroutine with a function of a test": {
-			verdict.Bound{Holder: &verdict.Holder{Kind: "goroutine", Package: "example.com/app", At: "/x/app_test.go:3", CreatedAt: "/x/app.go:2"}}, Test, "",
-		},
-		"goroutine of the standard library": {
-			verdict.Bound{Holder: &verdict.Holder{Kind: "goroutine", Package: "net/http", CreatedBy: "net/http.(*Transport).dialConn"}}, Library, "",
-		},
-		"goroutine of the standard library that the module starts": {
-			verdict.Bound{Holder: &verdict.Holder{Kind: "goroutine", Package: "net/http", CreatedBy: "example.com/app.Serve"}}, Leak, "",
-		},
-		"variable of the standard library": {
-			verdict.Bound{Holder: &verdict.Holder{Kind: "global", Package: "syscall", Packages: []string{"syscall"}}}, Library, "",
-		},
-		"variable of the standard library with a type of the module": {
-			verdict.Bound{Holder: &verdict.Holder{Kind: "global", Package: "expvar", Packages: []string{"sync", "example.com/app"}}}, Leak, "",
-		},
-		"mapping that the module made": {
-			verdict.Bound{Holder: &verdict.Holder{Kind: "global", Package: "syscall", Packages: []string{"syscall"}, CreatedBy: "example.com/app.Map"}}, Leak, "",
-		},
-		"mapping that the module made with a dependency": {
-			verdict.Bound{Holder: &verdict.Holder{Kind: "global", Package: "github.com/dep/x", CreatedBy: "example.com/app.Map"}}, Leak, "",
-		},
-		"descriptor that nobody is known to have made": {verdict.Bound{Holder: &verdict.Holder{Kind: "resource"}}, Unnamed, ""},
-		"descriptor of the standard library": {
-			verdict.Bound{Holder: &verdict.Holder{Kind: "resource", CreatedBy: "net/http.(*Transport).dial"}}, Library, "",
-		},
-		"blocks of C code that a dependency calls": {
-			verdict.Bound{Holder: &verdict.Holder{Kind: "resource", CreatedBy: "github.com/dep/x.(C code)"}}, Dependency, "github.com/dep v1.0.0",
-		},
-		"blocks of C code that the module calls": {verdict.Bound{Holder: &verdict.Holder{Kind: "resource", CreatedBy: "example.com/app.(C code)"}}, Leak, ""},
-		"dependency": {
-			verdict.Bound{Holder: &verdict.Holder{Kind: "global", Package: "github.com/dep/x"}}, Dependency, "github.com/dep v1.0.0",
-		},
-		"dependency below the module's path": {
-			verdict.Bound{Holder: &verdict.Holder{Kind: "global", Package: "example.com/app/v2/sub"}}, Dependency, "example.com/app/v2/sub v2.1.0",
-		},
-		"no path": {verdict.Bound{Holder: &verdict.Holder{Kind: "other"}}, Unnamed, ""},
+		"goroutine with a function of a test's": {verdict.Holder{Kind: "goroutine", At: "/x/app_test.go:3", Made: stack("Go", "TestGo")}, Test, ""},
+		"goroutine with a call of a test's":     {verdict.Holder{Kind: "goroutine", Runs: stack("example.com/app_test.TestGo.func1"), Made: stack("Go", "TestGo")}, Test, ""},
+		"what only tests use":                   {verdict.Holder{Kind: "goroutine", Made: stack("example.com/app.(*fake).start", "Go")}, Test, ""},
+
+		// without a known maker, by what holds it
+		"variable of the module":              {verdict.Holder{Kind: "global", Package: "example.com/app"}, Leak, ""},
+		"variable in a test file":             {verdict.Holder{Kind: "global", Package: "example.com/app", File: "app_test.go"}, Test, ""},
+		"variable of the test":                {verdict.Holder{Kind: "frame", Package: "example.com/app", Test: true}, Test, ""},
+		"variable of a dependency":            {verdict.Holder{Kind: "global", Package: "github.com/dep/x"}, Dependency, "github.com/dep v1.0.0"},
+		"variable of the standard library":    {verdict.Holder{Kind: "global", Package: "syscall", Packages: []string{"syscall"}}, Unnamed, ""},
+		"the same, with a type of a module's": {verdict.Holder{Kind: "global", Package: "expvar", Packages: []string{"sync", "example.com/app"}}, Leak, ""},
+		"blocks of C":                         {verdict.Holder{Kind: "resource", CreatedBy: "github.com/dep/x.(C code)"}, Dependency, "github.com/dep v1.0.0"},
+		"descriptor":                          {verdict.Holder{Kind: "resource"}, Unnamed, ""},
+		"no path":                             {verdict.Holder{Kind: "other"}, Unnamed, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			class, module := modules.class(tt.bound)
-			require.Equal(t, tt.want, class)
-			require.Equal(t, tt.module, module)
+			g := judge(&tt.holder, nil)
+			require.Equal(t, tt.want, g.Class, g.Reason)
+			require.Equal(t, tt.module, g.Module)
 		})
 	}
 }
 
+// What the module hands to a test is a leak if the test ends it, and the test's if it does not.
+func TestHandedOut(t *testing.T) {
+	type counts = map[string]repeat.Lifetime
+	for name, tt := range map[string]struct {
+		made   []verdict.Call
+		counts counts
+		want   Class
+	}{
+		"not ended":                     {stack("run", "New", "TestNew"), counts{"example.com/app.New": {Made: 1}}, Unended},
+		"ended":                         {stack("run", "New", "TestNew"), counts{"example.com/app.New": {Made: 1, Ended: 1}}, Leak},
+		"one of ten is not ended":       {stack("run", "New", "TestNew"), counts{"example.com/app.New": {Made: 10, Ended: 9}}, Unended},
+		"ended in most calls":           {stack("run", "New", "TestNew"), counts{"example.com/app.New": {Made: 1, Ended: 0.9}}, Leak},
+		"not counted":                   {stack("run", "New", "TestNew"), nil, Unended},
+		"made before":                   {stack("run", "New", "TestNew"), counts{}, Unended},
+		"nothing was handed out":        {stack("run", "New", "TestNew"), counts{"example.com/app.New!": {Made: 1}}, Leak},
+		"the module's own call of it":   {stack("run", "New", "Serve", "TestServe"), counts{"example.com/app.New": {Made: 1}}, Leak},
+		"a function of the test's":      {stack("run", "New", "TestNew", "Serve"), counts{"example.com/app.New": {Made: 1}}, Unended},
+		"its receiver is not ended":     {stack("example.com/app.(*Server).Handle", "TestNew"), counts{"example.com/app.Server": {Made: 1}}, Unended},
+		"its receiver is ended":         {stack("example.com/app.(*Server).Handle", "TestNew"), counts{"example.com/app.Server": {Made: 1, Ended: 1}}, Leak},
+		"the standard library's object": {stack("Get", "TestGet"), counts{}, Unended},
+		"a context goes on":             {stack("Watch", "TestWatch"), counts{"example.com/app.Watch#ctx": {Made: 1}}, Unended},
+		"a context is cancelled":        {stack("Watch", "TestWatch"), counts{"example.com/app.Watch#ctx": {Made: 1, Ended: 1}}, Leak},
+		"the context of a call":         {stack("Dial", "TestDial"), counts{"example.com/app.Dial#ctx": {Made: 1, Ended: 1}, "example.com/app.Dial": {Made: 1}}, Unended},
+		"no entry is made":              {stack("Put", "TestPut"), counts{"example.com/app.Put": {Made: 1}}, Leak},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := judge(&verdict.Holder{Kind: "goroutine", Made: tt.made}, tt.counts)
+			require.Equal(t, tt.want, g.Class, g.Reason)
+		})
+	}
+	entry := &verdict.Holder{Kind: "global", Filled: stack("Put", "TestPut")}
+	require.Equal(t, Unended, judge(entry, counts{"example.com/app.Put": {Made: 1}}).Class)
+	require.Equal(t, Leak, judge(entry, counts{"example.com/app.Put": {Made: 1, Ended: 1}}).Class)
+	g := judge(&verdict.Holder{Kind: "goroutine", Made: stack("run", "New", "TestNew")}, counts{"example.com/app.New": {Made: 2, Ended: 1}})
+	require.True(t, g.Mixed)
+	require.Equal(t, "the test does not call Close of the app.Server that app.New returns", g.Reason)
+}
+
+// As long as the test does not end the call of Serve, what Serve starts is the test's.
+func TestUnderWay(t *testing.T) {
+	worker := verdict.Bound{Verdict: verdict.Fail, Growth: "+1.00 goroutine/op", Holder: &verdict.Holder{Kind: "goroutine", Made: stack("start", "Serve", "TestServe.func1")}}
+	serves := verdict.Bound{Verdict: verdict.Fail, Growth: "+1.00 goroutine/op", Holder: &verdict.Holder{
+		Kind: "goroutine", Root: "example.com/app.TestServe.func1", Made: stack("TestServe"), Runs: stack("Serve", "TestServe.func1"),
+	}}
+	classes := func(bounds ...verdict.Bound) (all []Class) {
+		for _, g := range modules.Sort(Evidence{&verdict.Result{Bounds: bounds}, nil}) {
+			all = append(all, g.Class)
+		}
+		return all
+	}
+	require.Equal(t, []Class{Unended, Test}, classes(worker, serves))
+	serves.Holder.Runs = serves.Holder.Runs[1:]
+	require.Equal(t, []Class{Leak, Test}, classes(worker, serves))
+}
+
 // What a test holds and the module holds, too, is the module's, but for what an element leads to.
 func TestAlso(t *testing.T) {
-	h := &verdict.Holder{Kind: "global", Root: "example.com/app.jobs", Package: "example.com/app", Also: &verdict.Holder{
-		Kind: "global", Root: "example.com/app.first", Package: "example.com/app", File: "app.go", Path: "example.com/app.first.next",
-	}}
-	b := verdict.Bound{File: "app_test.go", Path: "example.com/app.jobs[$key]", Holder: h}
-	g := modules.judge(b)
+	h := &verdict.Holder{Kind: "global", Root: "example.com/app.jobs", Package: "example.com/app", File: "app_test.go", Path: "example.com/app.jobs[$key]", Made: stack("add", "TestAdd")}
+	h.Also = &verdict.Holder{Kind: "global", Root: "example.com/app.first", Package: "example.com/app", File: "app.go", Path: "example.com/app.first.next"}
+	g := judge(h, nil)
 	require.Equal(t, Leak, g.Class)
-	require.Equal(t, "global example.com/app.first", g.Root)
+	require.Equal(t, "global example.com/app.first.next by example.com/app.add", g.Root)
 	require.Equal(t, "example.com/app.first.next", g.Bound.Path)
 	h.Also.Path = "example.com/app.clients[$key].log[*]"
-	require.Equal(t, Test, modules.judge(b).Class)
+	require.Equal(t, Test, judge(h, nil).Class)
 	h.Also.Path, h.Also.File = "example.com/app.kept", "app_test.go"
-	require.Equal(t, Test, modules.judge(b).Class)
+	require.Equal(t, Test, judge(h, nil).Class)
 }
 
-// What the one goroutine of an object that can be closed keeps while the loop of a benchmark runs
-// is the benchmark's. What it keeps beyond a test is a leak.
-func TestLoop(t *testing.T) {
-	h := &verdict.Holder{Kind: "frame", Root: "example.com/app.(*Server).run.s", Type: "*example.com/app.Server", Package: "example.com/app", Goroutines: 1}
-	r := &verdict.Result{Bounds: []verdict.Bound{{Verdict: verdict.Fail, Objects: 100, Holder: h}}}
-	require.Equal(t, Held, modules.Sort(r, true)[0].Class)
-	require.Equal(t, Leak, modules.Sort(r, false)[0].Class)
-	h.Type = "*example.com/app.Session"
-	require.Equal(t, Leak, modules.Sort(r, true)[0].Class)
-	h.Type, h.Kind = "*example.com/app.Server", "global"
-	require.Equal(t, Leak, modules.Sort(r, true)[0].Class)
-}
-
-// A go statement is one root, whatever its line and whichever function it starts.
+// A go statement of the module's is one root, whatever its line and whichever function it starts. A
+// variable is one for each function that makes what it holds.
 func TestRoot(t *testing.T) {
-	one := root(&verdict.Holder{Kind: "goroutine", Root: "a.f", CreatedBy: "a.New", CreatedAt: "a.go:7"})
-	require.Equal(t, one, root(&verdict.Holder{Kind: "goroutine", Root: "a.g", CreatedBy: "a.New", CreatedAt: "a.go:9"}))
-	require.NotEqual(t, one, root(&verdict.Holder{Kind: "goroutine", Root: "a.f", CreatedBy: "a.Open", CreatedAt: "a.go:7"}))
-	require.NotEqual(t, root(&verdict.Holder{Kind: "global", Root: "a.x"}), root(&verdict.Holder{Kind: "frame", Root: "a.x"}))
+	of := func(h verdict.Holder) string { return judge(&h, nil).Root }
+	one := of(verdict.Holder{Kind: "goroutine", Root: "a.f", CreatedBy: "example.com/app.New", CreatedAt: "a.go:7", Made: stack("New", "TestNew")})
+	require.Equal(t, one, of(verdict.Holder{Kind: "goroutine", Root: "a.g", CreatedBy: "example.com/app.New", CreatedAt: "a.go:9", Made: stack("New", "TestMore")}))
+	require.NotEqual(t, one, of(verdict.Holder{Kind: "goroutine", Root: "a.f", CreatedBy: "example.com/app.Open", CreatedAt: "a.go:7", Made: stack("Open")}))
+	dial := verdict.Holder{Kind: "goroutine", CreatedBy: "net/http.(*Transport).dialConn", CreatedAt: "a.go:7", Made: stack("Get", "TestGet")}
+	other := dial
+	other.Made = stack("Post", "TestPost")
+	require.NotEqual(t, of(dial), of(other))
+	login := verdict.Holder{Kind: "global", Root: "a.x", Path: "a.x.users[*].name", Made: stack("login")}
+	put := verdict.Holder{Kind: "global", Root: "a.x", Path: "a.x.docs[*]", Made: stack("put")}
+	require.NotEqual(t, of(login), of(put))
+	put.Path, put.Made = "a.x.users[*]", stack("login")
+	require.Equal(t, of(login), of(put))
 }
 
 func TestRegistry(t *testing.T) {
 	of := func(typ string) bool {
-		return modules.judge(verdict.Bound{Holder: &verdict.Holder{Kind: "global", Package: "example.com/app", Type: typ}}).Registry
+		return judge(&verdict.Holder{Kind: "global", Package: "example.com/app", Type: typ}, nil).Registry
 	}
 	require.True(t, of("map[string]int"))
 	require.True(t, of("[]func()"))
 	require.False(t, of("*example.com/app.cache"))
-}
-
-// A goroutine of an object that can be closed counts as one that the test did not close.
-func TestUnclosed(t *testing.T) {
-	h := &verdict.Holder{Kind: "goroutine", Package: "example.com/app", CreatedBy: "example.com/app.New", Holds: []string{"chan int", "*example.com/app.Server"}}
-	g := modules.judge(verdict.Bound{Holder: h})
-	require.Equal(t, Unclosed, g.Class)
-	require.Equal(t, "its *example.com/app.Server has Close", g.Reason)
-	h.Holds = []string{"chan int"}
-	require.Equal(t, Leak, modules.judge(verdict.Bound{Holder: h}).Class)
-	for function, want := range map[string]Class{
-		"example.com/app.(*Server).tick":       Unclosed, // another goroutine has the server in its Holds
-		"example.com/app.(*Server).tick.func1": Leak,
-		"example.com/app.(*Session).tick":      Leak,
-		"example.com/app.Server.tick":          Leak,
-		"example.com/app.tick":                 Leak,
-	} {
-		h.Runs = []string{"runtime.gopark", function}
-		require.Equal(t, want, modules.judge(verdict.Bound{Holder: h}).Class, function)
-	}
-}
-
-// Goroutines of an object that is not closed start each other, and no more grow of those that are
-// started.
-func TestUnclosedObject(t *testing.T) {
-	grows := func(rate, root, createdBy string, runs ...string) verdict.Bound {
-		return verdict.Bound{Verdict: verdict.Fail, Growth: rate + " goroutines/op", Holder: &verdict.Holder{
-			Kind: "goroutine", Package: "example.com/app", Root: root, CreatedBy: createdBy, Runs: append(runs, root),
-		}}
-	}
-	of := func(bounds ...verdict.Bound) (classes []Class) {
-		for _, g := range modules.Sort(&verdict.Result{Bounds: bounds}, false) {
-			classes = append(classes, g.Class)
-		}
-		return classes
-	}
-	runs := grows("+1.00", "example.com/app_test.TestServer.func1", "example.com/app_test.TestServer", "example.com/app.(*Server).Run")
-	runs.Holder.Package, runs.Holder.CreatedAt = "example.com/app_test", "/x/app_test.go:3"
-	handles := grows("+1.00", "example.com/app.(*Server).Handle.func1", "example.com/app.(*Server).Handle", "example.com/app.(*handler).run")
-	waits := grows("+1.00", "example.com/app.(*handler).wait", "example.com/app.(*handler).run")
-	require.Equal(t, []Class{Unclosed, Test, Unclosed}, of(waits, runs, handles))
-	require.Equal(t, []Class{Leak, Leak}, of(waits, handles), "nothing runs the server")
-
-	sends := grows("+1.00", "example.com/app.send", "example.com/app.Publish")
-	reads := grows("+1.00", "example.com/app.(*Server).read", "example.com/app.send")
-	require.Equal(t, []Class{Unclosed, Unclosed}, of(sends, reads))
-	require.Equal(t, []Class{Unclosed, Unclosed, Unclosed}, of(grows("+2.00", "example.com/app.send", "example.com/app.Publish"), reads, reads), "of two tests")
-	more := grows("+2.00", "example.com/app.send", "example.com/app.Publish")
-	require.Equal(t, []Class{Leak, Unclosed}, of(more, reads))
-	other := grows("+1.00", "example.com/app.other", "example.com/app.Publish")
-	require.Equal(t, []Class{Leak, Unclosed}, of(other, reads))
-}
-
-// A goroutine is the tests' own if only tests use the function that starts it or runs in it, in
-// whichever file that is.
-func TestOnlyTests(t *testing.T) {
-	h := &verdict.Holder{Kind: "goroutine", Package: "example.com/app", CreatedBy: "example.com/app.(*fake).start", CreatedAt: "/x/app.go:2"}
-	g := modules.judge(verdict.Bound{Holder: h})
-	require.Equal(t, Test, g.Class)
-	require.Equal(t, "only tests use app.fake", g.Reason)
-	h.CreatedBy, h.Root = "sync.(*WaitGroup).Go", h.CreatedBy
-	require.Equal(t, Test, modules.judge(verdict.Bound{Holder: h}).Class)
-	h.Root = "example.com/app.(*real).start"
-	require.Equal(t, Leak, modules.judge(verdict.Bound{Holder: h}).Class)
-	h.Runs = []string{"example.com/app_test.TestReal.func1", "example.com/app.(*real).start"} // a callback of the test's
-	require.Equal(t, Test, modules.judge(verdict.Bound{Holder: h}).Class)
 }
 
 // A value that tests assign to a variable is the tests' own if its types are the standard
@@ -233,7 +215,7 @@ func TestOnlyTests(t *testing.T) {
 // holds, may leak.
 func TestTestsAssign(t *testing.T) {
 	of := func(root, typ string, packages ...string) Class {
-		return modules.judge(verdict.Bound{Holder: &verdict.Holder{Kind: "global", Root: root, Package: "example.com/app", Type: typ, Packages: packages}}).Class
+		return judge(&verdict.Holder{Kind: "global", Root: root, Package: "example.com/app", Type: typ, Packages: packages, Made: stack("log", "TestLog")}, nil).Class
 	}
 	require.Equal(t, Test, of("example.com/app.Output", "io.Writer", "bytes"))
 	require.Equal(t, Leak, of("example.com/app.other", "io.Writer", "bytes"))
@@ -243,7 +225,7 @@ func TestTestsAssign(t *testing.T) {
 }
 
 func TestSuppressed(t *testing.T) {
-	g := modules.judge(verdict.Bound{Path: "example.com/app.known[*]", Holder: &verdict.Holder{Kind: "global", Root: "example.com/app.known", Package: "example.com/app"}})
+	g := judge(&verdict.Holder{Kind: "global", Root: "example.com/app.known", Path: "example.com/app.known[*]", Package: "example.com/app"}, nil)
 	require.Equal(t, Suppressed, g.Class)
 	require.Equal(t, "on purpose", g.Reason)
 }
@@ -258,7 +240,7 @@ func TestPassing(t *testing.T) {
 		Kind: "goroutine", Root: "example.com/app.work", Package: "example.com/app", CreatedBy: "example.com/app.New", CreatedAt: "/x/app.go:2",
 	}}
 	classes := func(bounds ...verdict.Bound) (all []Class) {
-		for _, g := range modules.Sort(&verdict.Result{Bounds: bounds}, false) {
+		for _, g := range modules.Sort(Evidence{&verdict.Result{Bounds: bounds}, nil}) {
 			all = append(all, g.Class)
 		}
 		return all

@@ -201,7 +201,8 @@ func (s *Sorter) sort(pkg string, modules *Modules, r *drive.Report) []*found {
 				of = make(map[string]string)
 				s.nonFindings[least.growth.Class] = of
 			}
-			of[root] = fmt.Sprintf("%s (%s)", text(least.growth), strings.TrimPrefix(least.growth.Reason+"; fed by "+c.fed[0].String(), "; fed by "))
+			why := slices.DeleteFunc(append([]string{least.growth.Reason}, madeBy(least.growth)...), func(s string) bool { return s == "" })
+			of[root] = fmt.Sprintf("%s (%s)", text(least.growth), strings.Join(append(why, "fed by "+c.fed[0].String()), "; "))
 		}
 	}
 	return fresh

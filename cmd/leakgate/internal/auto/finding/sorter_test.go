@@ -11,13 +11,14 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/source"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
 var sorterModules = &Modules{
 	Own: []string{"example.com/app"}, Deps: map[string]string{"example.com/dep": "v1.2.0"}, Std: symbol.NamedModules(nil),
-	Closer:      func(string) string { return "" },
+	Handings:    func(string) []source.Handing { return nil },
 	OnlyTests:   func(string) string { return "" },
 	TestsAssign: func(string) bool { return false },
 	Ignored:     func(...string) (string, bool) { return "", false },
@@ -110,20 +111,23 @@ func TestGroups(t *testing.T) {
 // Goroutines that a test leaves since it closes nothing do not hide that another test's leak,
 // though the same go statement starts both.
 func TestLeakBesideANote(t *testing.T) {
-	leaves := func(functions, holds string) drive.Exploration {
-		return drive.Exploration{Functions: strings.Fields(functions), Record: &verdict.Result{Schema: verdict.Schema, Verdict: verdict.Fail, Bounds: []verdict.Bound{{
-			Selector: "AssertNoGrowth: goroutines", Growth: "+1.00 goroutine/op", Verdict: verdict.Fail,
-			Holder: &verdict.Holder{Kind: "goroutine", Root: "example.com/app.run", Package: "example.com/app", Holds: []string{holds}},
-		}}}}
+	leaves := func(functions string, ended float64) drive.Exploration {
+		return drive.Exploration{
+			Functions: strings.Fields(functions),
+			Record: &verdict.Result{Schema: verdict.Schema, Verdict: verdict.Fail, Bounds: []verdict.Bound{{
+				Selector: "AssertNoGrowth: goroutines", Growth: "+1.00 goroutine/op", Verdict: verdict.Fail,
+				Holder: &verdict.Holder{Kind: "goroutine", Root: "example.com/app.run", CreatedBy: "example.com/app.New", Made: stack("New")},
+			}}},
+			Lifetimes: map[string]repeat.Lifetime{"example.com/app.New": {Made: 1, Ended: ended}},
+		}
 	}
-	m := *sorterModules
-	m.Closer = func(typ string) string { return map[string]string{"*example.com/app.Pool": "Close"}[typ] }
 	s := newSorter(t)
-	p, err := s.Add("example.com/app", &m, report(leaves("TestA TestB", "*example.com/app.Pool"), leaves("TestA", "*example.com/app.Pool"), leaves("TestB", "chan int")))
+	p, err := s.Add("example.com/app", modules, report(leaves("TestA TestB", 0.5), leaves("TestA", 0), leaves("TestB", 1)))
 	require.NoError(t, err)
 	require.Len(t, p.Failures, 1)
 	require.Equal(t, "TestB", p.Failures[0].Test)
 	require.NotContains(t, p.Failures[0].Message, "TestA")
+	require.Contains(t, p.Failures[0].Message, "    made by app.New (app.go:3)\n    the test does call Close of the app.Server that app.New returns, and it is still here\n")
 }
 
 // A root that a subtest feeds is the subtest's finding. A root that only all subtests together, or
@@ -194,8 +198,8 @@ func TestReason(t *testing.T) {
 // objects there stand for it.
 func TestRootsOfResources(t *testing.T) {
 	holder := &verdict.Holder{Kind: "global", Root: "example.com/app.all", Package: "example.com/app"}
-	roots := Roots([]Growth{{
-		Class: Leak, Root: root(holder), Bound: verdict.Bound{Holder: holder, Resources: []verdict.Resource{
+	roots := Roots(Evidence{}, []Growth{{
+		Class: Leak, Root: "global " + holder.Root, Bound: verdict.Bound{Holder: holder, Resources: []verdict.Resource{
 			{Kind: "process", Name: "true"}, {Kind: "descriptor", Name: "/dev/null", Holder: "example.com/app.all[*]"},
 		}},
 	}})

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
 
@@ -145,10 +148,19 @@ func text(g Growth) string {
 	if h.Kind != "resource" {
 		line += " via " + g.Bound.Path
 	}
-	if h.CreatedBy != "" && (h.Kind == "resource" || h.Kind == "global") {
-		line += ", made by " + h.CreatedBy
-	}
 	return line
+}
+
+// madeBy says which line of the user's code makes what grows, and what a test has ended.
+func madeBy(g Growth) []string {
+	var lines []string
+	if g.Maker != nil {
+		lines = append(lines, fmt.Sprintf("made by %s (%s)", symbol.Short(symbol.Unescape(g.Maker.Function)), path.Base(filepath.ToSlash(g.Maker.At))))
+	}
+	if g.Ended != "" {
+		lines = append(lines, "the test does "+g.Ended+", and it is still here")
+	}
+	return lines
 }
 
 // message explains a failed assertion: the growth in leakcheck's words, the functions that feed it,
@@ -159,6 +171,9 @@ func (s *Sorter) message(f *found) string {
 	fmt.Fprintf(&b, "leakgate -auto: something grows each time %s runs\n", op)
 	for _, c := range f.causes {
 		fmt.Fprintf(&b, "\n%s\n", text(c.growth))
+		for _, line := range madeBy(c.growth) {
+			fmt.Fprintf(&b, "    %s\n", line)
+		}
 		lines := make([]string, 0, len(c.fed))
 		for _, fed := range c.fed {
 			lines = append(lines, fed.String())

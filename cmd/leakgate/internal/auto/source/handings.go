@@ -104,12 +104,12 @@ func (f *Finder) handings(pkg string, known *facts, file *ast.File, d *ast.FuncD
 	if d.Recv != nil && len(d.Recv.List) == 1 {
 		receiver := typeName(d.Recv.List[0].Type)
 		of := []string{receiver}
-		if known.ends[receiver].method == "" {
+		if !known.ends[receiver].known() {
 			of = known.owners[receiver]
 		}
 		for _, typ := range of {
-			if e := known.ends[typ]; e.method != "" {
-				h := Handing{Text: "call " + e.method + " of its *" + pkg[strings.LastIndexByte(pkg, '/')+1:] + "." + typ, result: -1}
+			if e := known.ends[typ]; e.known() {
+				h := Handing{Text: e.how() + "its *" + pkg[strings.LastIndexByte(pkg, '/')+1:] + "." + typ, result: -1}
 				if e.seen {
 					h.Key = pkg + "." + typ
 				}
@@ -169,13 +169,15 @@ func (f *Finder) resultHanding(pkg string, known *facts, file *ast.File, typ ast
 		return h, false
 	}
 	e := facts.ends[name]
-	if e.method == "" {
+	if !e.known() {
 		return h, false
 	}
-	h.Text = "call " + e.method + " of the " + of[strings.LastIndexByte(of, '/')+1:] + "." + name + " that " + short + " returns"
+	h.Text = e.how() + "the " + of[strings.LastIndexByte(of, '/')+1:] + "." + name + " that " + short + " returns"
 	switch {
 	case !e.seen:
 		h.Key, h.call = "", ""
+	case e.channel != "":
+		h.call, h.fields = "MadeField", append(slices.Clone(e.fields), e.channel)
 	case len(e.fields) > 0:
 		h.call, h.fields = "MadeField", e.fields
 	}
@@ -194,6 +196,10 @@ func passedEnd(typ ast.Expr) string {
 	case *ast.ChanType:
 		if t.Dir&ast.RECV != 0 {
 			return "close the channel"
+		}
+	case *ast.StarExpr:
+		if end := standardEnd(t.X); end != "" {
+			return end + " of the " + t.X.(*ast.SelectorExpr).Sel.Name
 		}
 	case *ast.SelectorExpr:
 		if isIdent(t.X, "context") && t.Sel.Name == "Context" {

@@ -66,7 +66,23 @@ type ending struct {
 	method string
 	fields []string // embedded fields that lead to the type that has the method
 	seen   bool     // calls of it are counted
+	// an exported channel that callers close, in place of a method
+	channel string
 }
+
+// channels are names of fields that callers close, in lower case.
+var channels = []string{"quit", "done", "stop", "exit", "close", "closed", "closing", "shutdown", "cancel", "kill", "end"}
+
+// how says what a caller does to a value of the type, whose name follows.
+func (e ending) how() string {
+	if e.channel != "" {
+		return "close " + e.channel + " of "
+	}
+	return "call " + e.method + " of "
+}
+
+// known reports whether there is a way to end the use of the type.
+func (e ending) known() bool { return e.method != "" || e.channel != "" }
 
 // ends reports whether a method ends the use of its receiver: by its name, or as a Wait that closes
 // a channel, from which the goroutines of a pool learn that nothing more comes. Any other Wait, for
@@ -142,8 +158,8 @@ func methodsThatEnd(files []*ast.File) map[string]ending {
 		again = false
 		for outer, fields := range embedded {
 			for _, f := range fields {
-				if e := found[f]; e.method != "" && found[outer].method == "" {
-					found[outer] = ending{e.method, append([]string{f}, e.fields...), e.seen}
+				if e := found[f]; e.known() && !found[outer].known() {
+					found[outer] = ending{e.method, append([]string{f}, e.fields...), e.seen, e.channel}
 					again = true
 				}
 			}
@@ -193,6 +209,13 @@ func noteType(t *ast.TypeSpec, found map[string]ending, embedded map[string][]st
 		}
 	case *ast.StructType:
 		for _, field := range of.Fields.List {
+			if _, isChannel := field.Type.(*ast.ChanType); isChannel && !found[t.Name.Name].known() {
+				for _, n := range field.Names {
+					if n.IsExported() && slices.Contains(channels, strings.ToLower(n.Name)) {
+						found[t.Name.Name] = ending{channel: n.Name, seen: true}
+					}
+				}
+			}
 			if len(field.Names) > 0 {
 				continue
 			}
@@ -210,11 +233,11 @@ func noteType(t *ast.TypeSpec, found map[string]ending, embedded map[string][]st
 func owners(files []*ast.File, ends map[string]ending) map[string][]string {
 	found := make(map[string][]string)
 	note := func(owner string, of ast.Node) {
-		if ends[owner].method == "" {
+		if !ends[owner].known() {
 			return
 		}
 		ast.Inspect(of, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok && ends[id.Name].method == "" && id.Name != owner && !slices.Contains(found[id.Name], owner) {
+			if id, ok := n.(*ast.Ident); ok && !ends[id.Name].known() && id.Name != owner && !slices.Contains(found[id.Name], owner) {
 				found[id.Name] = append(found[id.Name], owner)
 			}
 			return true

@@ -85,8 +85,8 @@ func Made[T any](function string, result *T) {
 // Nothing ends the key of the calls that handed out nothing, because they failed.
 const Nothing = "!"
 
-// MadeField is Made for a result whose use ends with that of one of its fields, because it is a
-// struct that embeds the field.
+// MadeField is Made for a result whose use ends with that of one of its fields: the result is a
+// struct that embeds the field, or has it as a channel that callers close.
 func MadeField[T any](function string, result *T, fields ...string) {
 	if !begun.Load() {
 		return
@@ -114,6 +114,8 @@ func MadeField[T any](function string, result *T, fields ...string) {
 		v = v.Elem()
 	}
 	switch {
+	case v.Kind() == reflect.Chan && !v.IsNil():
+		made(v.UnsafePointer(), v.Type(), function, typ)
 	case v.Kind() == reflect.Pointer && !v.IsNil():
 		made(v.UnsafePointer(), nil, function, typ)
 	case v.CanAddr():
