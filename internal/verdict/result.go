@@ -177,7 +177,10 @@ type Holder struct {
 	// container that it is an element of; nil: not known
 	Made   []Call `json:"made,omitempty"`
 	Filled []Call `json:"filled,omitempty"`
-	Cause  string `json:"cause,omitempty"` // the usual mistake that such growth has; "": not known
+	// the type of that container
+	Container string `json:"container,omitempty"`
+	State     string `json:"state,omitempty"` // of goroutines: what they wait for, as in a stack trace
+	Cause     string `json:"cause,omitempty"` // the usual mistake that such growth has; "": not known
 	// import paths of packages whose types lie on the path to what grows, from the root on
 	Packages []string `json:"packages,omitempty"`
 	// those of the types of objects above what grows, and of no slices or maps of them

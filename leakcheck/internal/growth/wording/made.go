@@ -41,20 +41,21 @@ func (w *Wording) making(l *finding.Leak) (made, filled []verdict.Call) {
 	case l.Heads[0].IsMissed():
 		return nil, nil
 	}
-	head := l.Heads[0]
-	// The path may end in small values that many objects refer to, such as strings.
-	t := trace(l)
-	for _, b := range t.Branches[slices.Index(t.Branches, head):] {
-		if made = w.allocatedBy(b); made != nil {
-			break
+	for _, head := range l.Heads {
+		if isKey(head) {
+			continue
 		}
+		// The path may end in small values that many objects refer to, such as strings.
+		t := tree.TraceTo(head, true, tree.BytesOf)
+		for _, b := range t.Branches[slices.Index(t.Branches, head):] {
+			if made = w.allocatedBy(b); made != nil {
+				break
+			}
+		}
+		break
 	}
-	container := head
-	if strings.HasPrefix(head.Name, "[") && head.Parent != nil {
-		container = head.Parent
-	}
-	if container != head || l.Measure != history.InObjects {
-		filled = w.allocatedBy(container)
+	if c := containerOf(l); c != nil {
+		filled = w.allocatedBy(c)
 	}
 	if root, by := l.Registry(); by != nil {
 		for _, m := range w.Makers[root] {
@@ -64,6 +65,21 @@ func (w *Wording) making(l *finding.Leak) (made, filled []verdict.Call) {
 		}
 	}
 	return made, filled
+}
+
+// isKey reports whether a branch is the keys of a map, which callers often make.
+func isKey(b *tree.Branch) bool { return strings.HasPrefix(b.Name, "[$key]") }
+
+// containerOf returns the map or slice whose elements grow; nil: none.
+func containerOf(l *finding.Leak) *tree.Branch {
+	head := l.Heads[0]
+	if strings.HasPrefix(head.Name, "[") && head.Parent != nil {
+		return head.Parent
+	}
+	if l.Measure != history.InObjects {
+		return head
+	}
+	return nil
 }
 
 // isIdle reports whether goroutines wait for a connection that its transport keeps for later

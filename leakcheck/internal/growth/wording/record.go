@@ -137,6 +137,11 @@ func (w *Wording) holderOf(l *finding.Leak) *verdict.Holder {
 		made = l.Heads[0].Line()[0].Name
 	}
 	h.Made, h.Filled = w.making(l)
+	if h.Filled != nil && len(l.Heads) > 0 {
+		if c := containerOf(l); c != nil {
+			h.Container = c.Typ
+		}
+	}
 	if !l.IsResource() {
 		for _, cause := range w.usualCause(l) {
 			h.Cause = strings.TrimPrefix(cause, message.CausePrefix)
@@ -159,6 +164,7 @@ func (w *Wording) holderOf(l *finding.Leak) *verdict.Holder {
 			h.Holds = append(h.Holds, typ)
 		}
 	}
+	h.State = l.Goroutines.State
 	for i, c := range l.Goroutines.Calls {
 		if c.Function == l.Origin.Entry {
 			h.At = c.At

@@ -87,7 +87,26 @@ func (m *Modules) Sort(e Evidence) []Growth {
 			all = append(all, m.judge(b, e))
 		}
 	}
+	m.otherEnds(all)
 	return all
+}
+
+// otherEnds judges goroutines that wait for a connection by its other end: if tests keep as many
+// connections open, they are the tests'.
+func (m *Modules) otherEnds(all []Growth) {
+	for i := range all {
+		g := &all[i]
+		if g.Class != Leak || g.Bound.Holder.State != "IO wait" {
+			continue
+		}
+		for j := range all {
+			o := &all[j]
+			sockets := slices.ContainsFunc(o.Bound.Resources, func(r verdict.Resource) bool { return strings.HasPrefix(r.Name, "socket") })
+			if o.Class == Test && sockets && rate(o) >= rate(g) {
+				g.Class, g.Ended, g.Reason = Test, "", "a test keeps the other end of their connection open"
+			}
+		}
+	}
 }
 
 func (m *Modules) judge(b verdict.Bound, e Evidence) Growth {
@@ -150,10 +169,22 @@ func (m *Modules) classify(g *Growth, e Evidence) {
 }
 
 // making returns the calls that decide whose growth it is, and the index of the maker; -1: none of
-// them is a test's or of the user's modules. What fills a container counts before what makes its
-// elements.
+// them is a test's or of the user's modules. Those that make an element count before those that
+// fill its container, unless that is a map by pointers, whose entries should go with their keys.
+// What a dependency makes and keeps in a variable of its own is the dependency's.
 func (m *Modules) making(h *verdict.Holder) (stack []verdict.Call, maker int) {
-	for _, stack := range [][]verdict.Call{h.Filled, h.Made} {
+	stacks := [][]verdict.Call{h.Made, h.Filled}
+	if key, ok := strings.CutPrefix(h.Container, "map["); ok && strings.ContainsAny(key[:1], "*i") && !strings.HasPrefix(key, "int") {
+		slices.Reverse(stacks)
+	}
+	stacks = slices.DeleteFunc(stacks, func(s []verdict.Call) bool { return len(s) == 0 })
+	if len(stacks) == 0 {
+		return nil, -1
+	}
+	if m.isDependency(h.Package) && !slices.ContainsFunc(stacks, func(s []verdict.Call) bool { return !m.isDependency(symbol.Package(s[0].Function)) }) && h.Kind == "global" {
+		return stacks[0], -1
+	}
+	for _, stack := range stacks {
 		maker := slices.IndexFunc(stack, func(c verdict.Call) bool {
 			_, test := m.isOfTests(c)
 			return test || m.isOwn(symbol.Package(c.Function))
@@ -162,10 +193,7 @@ func (m *Modules) making(h *verdict.Holder) (stack []verdict.Call, maker int) {
 			return stack, maker
 		}
 	}
-	if len(h.Filled) > 0 {
-		return h.Filled, -1
-	}
-	return h.Made, -1
+	return stacks[0], -1
 }
 
 // isOfTests reports whether a call is a test's, and why, where its file does not say so.

@@ -16,6 +16,11 @@ func (m *Modules) isOwn(pkg string) bool {
 	return own != "" && len(own) >= len(dep)
 }
 
+// isDependency reports whether a package is of another module.
+func (m *Modules) isDependency(pkg string) bool {
+	return m.isOthers(pkg) && !m.isOwn(pkg) && !isTestPackage(pkg)
+}
+
 func (m *Modules) paths() []string {
 	var paths []string
 	for path := range m.Deps {

@@ -117,10 +117,9 @@ func (f *Finder) handings(pkg string, known *facts, file *ast.File, d *ast.FuncD
 			}
 		}
 	}
-	if do, undo := known.undoing(d); undo != "" {
+	if u, ok := known.undo[nameOf(d)]; ok {
 		all = append(all, Handing{
-			Key: pkg + "." + do, Text: "call " + undo + " for each " + d.Name.Name, result: -1, call: "Did",
-			Container: slices.ContainsFunc(inContainers, func(p string) bool { return strings.HasPrefix(strings.ToLower(d.Name.Name), p) }),
+			Key: full, Text: "call " + u.by[0] + " for each " + d.Name.Name, result: -1, call: "Did", Container: u.container,
 		})
 	}
 	return all
@@ -237,37 +236,4 @@ func imported(file *ast.File, typ ast.Expr) (pkg, name string) {
 		}
 	}
 	return "", ""
-}
-
-// undoing returns the name of a function and of the one that undoes what it does, with the same
-// receiver; "" if there is none.
-func (f *facts) undoing(d *ast.FuncDecl) (do, undo string) {
-	do = nameOf(d)
-	scope, lower := strings.TrimSuffix(do, d.Name.Name), strings.ToLower(d.Name.Name)
-	if f.undo == nil {
-		return do, ""
-	}
-	for prefix, others := range undone {
-		rest, ok := strings.CutPrefix(lower, prefix)
-		if !ok {
-			continue
-		}
-		for _, other := range others {
-			if name := f.undo[strings.ToLower(scope)+other+rest]; name != "" {
-				return do, name
-			}
-		}
-	}
-	return do, ""
-}
-
-// undoes returns the names of functions whose effect a function undoes.
-func (f *facts) undoes(d *ast.FuncDecl) (names []string) {
-	for name, other := range f.functions {
-		if do, undo := f.undoing(other.decl); undo == d.Name.Name && strings.TrimSuffix(do, other.decl.Name.Name) == strings.TrimSuffix(nameOf(d), d.Name.Name) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }

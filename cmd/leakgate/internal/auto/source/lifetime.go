@@ -33,23 +33,6 @@ var endings = []string{
 	"closeall", "stopall", "closenow", "closeidleconnections", "teardown", "exit", "abort", "free", "remove", "leave", "join", "logout", "rollback",
 }
 
-// undone has, for what the names of functions begin with, what the names of functions begin with
-// that undo what they do, in lower case.
-var undone = map[string][]string{
-	"subscribe": {"unsubscribe", "cancel"}, "register": {"unregister", "deregister"}, "attach": {"detach"}, "watch": {"unwatch", "stopwatch"},
-	"acquire": {"release", "put", "return"}, "borrow": {"return", "giveback", "release"}, "checkout": {"checkin", "return", "release"}, "obtain": {"release"},
-	"join": {"leave"}, "connect": {"disconnect"}, "start": {"stop", "shutdown", "close"}, "open": {"close"}, "schedule": {"unschedule", "cancel", "remove"},
-	"every": {"cancel", "remove", "stop"}, "track": {"untrack"}, "bind": {"unbind"}, "mount": {"unmount"}, "login": {"logout"}, "enter": {"exit", "leave"},
-	"on": {"off"}, "listen": {"unlisten"}, "begin": {"end", "commit"}, "lock": {"unlock"}, "pin": {"unpin"}, "hold": {"release"}, "run": {"stop"},
-	"init": {"close", "shutdown", "destroy"}, "observe": {"unobserve"}, "follow": {"unfollow"}, "lease": {"release", "revoke"},
-	"add": {"remove", "delete", "del"}, "set": {"unset", "delete", "del", "remove"}, "put": {"delete", "del", "remove", "take"},
-	"store": {"delete", "remove"}, "insert": {"delete", "remove"}, "push": {"pop"},
-}
-
-// inContainers are the beginnings of names of functions that add to a container: others of the same
-// name, as of a client of HTTP, do not.
-var inContainers = []string{"add", "set", "put", "store", "insert", "push", "on"}
-
 // standardEnds are types of other modules whose use a caller ends, which cannot be seen.
 var standardEnds = map[string]string{
 	"net/http.Response": "close the Body", "os.File": "call Close", "net.Conn": "call Close", "net.Listener": "call Close", "io.Closer": "call Close",

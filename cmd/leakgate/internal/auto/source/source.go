@@ -25,20 +25,16 @@ type Finder struct {
 
 // facts are about one package, without its test files.
 type facts struct {
-	files     []*ast.File
 	ends      map[string]ending   // how the use of a type is ended, by type
 	owners    map[string][]string // types whose end is that of a type without one, by that type
 	functions map[string]declaration
-	undo      map[string]string // names of functions, by receiver and name in lower case
-	used      map[string]bool   // names of functions that are mentioned, and of types that values are made of
+	undo      map[string]undoing // what undoes what a function does, by its name
+	used      map[string]bool    // names of functions that are mentioned, and of types that values are made of
 }
 
 func factsOf(files []*ast.File) *facts {
-	f := &facts{files: files, ends: methodsThatEnd(files), functions: functionsOf(files), used: used(files), undo: make(map[string]string)}
-	f.owners = owners(files, f.ends)
-	for name, d := range f.functions {
-		f.undo[strings.ToLower(name)] = d.decl.Name.Name
-	}
+	f := &facts{ends: methodsThatEnd(files), functions: functionsOf(files), used: used(files)}
+	f.owners, f.undo = owners(files, f.ends), undoingOf(f.functions)
 	return f
 }
 
