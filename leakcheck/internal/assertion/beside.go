@@ -49,7 +49,7 @@ func otherTests(stacks string) []string {
 		if waits || ended || runner < 1 {
 			return
 		}
-		if pkg, name, ok := strings.Cut(symbol.Short(g.Calls[runner-1].Function), "."); ok && pkg != "testing" && pkg != "runtime" {
+		if pkg, name := symbol.Split(g.Calls[runner-1].Function); pkg != "" && pkg != "testing" && pkg != "runtime" {
 			name, _, _ = strings.Cut(name, ".func") // of a subtest
 			names = append(names, name)
 		}

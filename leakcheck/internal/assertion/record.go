@@ -88,7 +88,7 @@ func (a *Assertion) fill(folder *artifact.Folder, o *Outcome, trace string) erro
 func (a *Assertion) result(o *Outcome) *verdict.Result {
 	r := &verdict.Result{
 		Schema: verdict.Schema, Library: verdict.Library(), Package: a.Env.PackagePath, Test: a.Test, Verdict: o.Verdict,
-		File: a.Env.ShortFile(a.At.File), Line: a.At.Line, Message: o.Message, Misuse: o.Misuse, Modules: a.Env.Modules.Dotless(),
+		File: a.Env.ShortFile(a.At.File), Line: a.At.Line, Message: o.Message, Misuse: o.Misuse, Modules: a.Env.Modules.Ambiguous(),
 	}
 	r.Method = o.method()
 	if o.Verdict == verdict.Unknown {
