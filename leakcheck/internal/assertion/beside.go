@@ -13,6 +13,14 @@ import (
 // maxBeside is how many tests are named that were running beside one.
 const maxBeside = 5
 
+// beside says which other tests are running now, unless they change nothing.
+func (a *Assertion) beside() string {
+	if a.T == nil || a.Alone {
+		return ""
+	}
+	return beside()
+}
+
 // beside says which other tests are running now; "" if none is known to.
 func beside() string {
 	names := otherTests(realtime.AllStacks())
