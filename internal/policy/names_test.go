@@ -16,7 +16,7 @@ import (
 // that does not decide which package a name belongs to.
 var nameCuts = map[string]string{
 	"cmd/leakgate/internal/auto/finding/judge.go: isBehindElement":         "of a path, behind the element: fields",
-	"cmd/leakgate/internal/auto/finding/judge.go: receiver":                "of a method's name, behind the receiver",
+	"cmd/leakgate/internal/auto/source/handings.go: declaredName":          "behind the package, which symbol.Split tells",
 	"cmd/leakgate/internal/command/alloc/gate.go: packageOf":               "a type's name in package reflect has the package's name, an identifier",
 	"cmd/leakgate/internal/compare/profiles.go: pathName":                  "no cut: a dot for another character",
 	"cmd/leakgate/internal/goldens/folders.go: isPackageFolder":            "of a folder's name",
