@@ -19,6 +19,9 @@ const (
 type Variable string
 
 const (
+	// Alone names the folder where a process leaves the outcome of golden files of the one test
+	// that it runs. leakcheck sets it.
+	Alone Variable = "ALONE"
 	// Artifacts names the folder for records and artifacts of assertions.
 	Artifacts Variable = "ARTIFACTS"
 	// ArtifactsAll, if set, asks for the artifacts of all assertions, not only of those that do not
@@ -59,7 +62,7 @@ const (
 )
 
 // all has every variable; internal/policy checks that.
-var all = [...]Variable{Artifacts, ArtifactsAll, ArtifactsMax, Cache, Examples, Freeze, Full, Goldens, Measure, Native, Repeat, Strict, Suppressed, Update}
+var all = [...]Variable{Alone, Artifacts, ArtifactsAll, ArtifactsMax, Cache, Examples, Freeze, Full, Goldens, Measure, Native, Repeat, Strict, Suppressed, Update}
 
 // Names returns the names of all variables in the environment, aliases included.
 func Names() []string {

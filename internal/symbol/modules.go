@@ -35,23 +35,26 @@ func ModulesOf(info *debug.BuildInfo) *Modules {
 	return m
 }
 
-// NamedModules returns Modules with these paths: the result of Dotless for a program, where the
-// program itself cannot be asked.
-func NamedModules(paths []string) *Modules { return &Modules{paths: paths} }
+// NamedModules returns Modules with these paths, the result of Ambiguous for a program, where the
+// program itself cannot be asked. Package knows them, too.
+func NamedModules(paths []string) *Modules {
+	Learn(paths...)
+	return &Modules{paths: paths}
+}
 
-// Dotless returns the paths that would count as the standard library's without the program's build
-// information: those of modules, and of a package under test, without a dot in the first element.
-func (m *Modules) Dotless() []string {
-	if m == nil {
-		return nil
-	}
-	var dotless Modules
-	for _, path := range append(slices.Clone(m.paths), m.underTest) {
-		if path != "" && dotless.IsStandard(path) {
-			dotless.paths = append(dotless.paths, path)
+// Ambiguous returns the paths that names do not tell without the program: those of modules, and of
+// a package under test, that look like the standard library's, without a dot in the first element;
+// and packages whose last element has a dot, as far as they are known.
+func (m *Modules) Ambiguous() []string {
+	var found Modules
+	if m != nil {
+		for _, path := range append(slices.Clone(m.paths), m.underTest) {
+			if path != "" && found.IsStandard(path) {
+				found.paths = append(found.paths, path)
+			}
 		}
 	}
-	return dotless.paths
+	return append(found.paths, Dotted()...)
 }
 
 // OwnModules returns the modules of this program.

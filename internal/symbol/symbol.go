@@ -5,30 +5,12 @@ import (
 	"strings"
 )
 
-// Package returns the import path in the name of a variable, function or type, such as
-// "example.com/app" for "example.com/app.(*Cache[int]).Get". It returns "" for names that belong to
-// no package, such as "int" and "go:itab.T". In the linker's names, dots in the last element of an
-// import path are escaped, so that the first dot there ends it.
-//
-//go:norace
-func Package(name string) string {
-	if i := strings.IndexAny(name, "[({ "); i >= 0 {
-		name = name[:i] // type arguments, receivers and fields have paths of their own
-	}
-	slash := strings.LastIndexByte(name, '/') + 1
-	dot := strings.IndexByte(name[slash:], '.')
-	if dot < 0 || strings.Contains(name[:slash+dot], ":") {
-		return ""
-	}
-	return Unescape(name[:slash+dot])
-}
-
 // Short removes the folders of the import path from a name: "example.com/app.T" becomes "app.T". If
 // the path ends in a module's version ("example.com/app/v2.T"), which is seldom the package's name,
 // the element before it remains.
 func Short(name string) string {
-	slash := strings.LastIndexByte(name, '/')
-	last := name[slash+1:]
+	last := LastElement(name)
+	slash := len(name) - len(last) - 1
 	element, _, _ := strings.Cut(last, ".")
 	element = strings.TrimSuffix(element, "_test")
 	if slash < 0 || len(element) < 2 || element[0] != 'v' || element == "v1" || strings.Trim(element[1:], "0123456789") != "" {
@@ -44,44 +26,6 @@ func IsShaped(name string) bool { return strings.Contains(name, "go.shape.") }
 // code.
 func IsDictionary(typeName string) bool {
 	return strings.HasPrefix(typeName, "*[") && strings.HasSuffix(typeName, "]uintptr")
-}
-
-// Unescape undoes the linker's escaping of import paths: "gopkg.in/yaml%2ev3.Node" is
-// "gopkg.in/yaml.v3.Node" (go1.26 cmd/internal/objabi/path.go, PathToPrefix: dots after the last
-// slash, control characters, '%', '"' and what is not ASCII). It undoes only escapes that a path
-// can need, so that a percent sign in a struct tag stays as it is.
-func Unescape(s string) string {
-	i := strings.IndexByte(s, '%')
-	if i < 0 {
-		return s
-	}
-	b := make([]byte, 0, len(s))
-	for ; i >= 0; i = strings.IndexByte(s, '%') {
-		b = append(b, s[:i]...)
-		c, ok := unescapeByte(s[i:])
-		if ok {
-			s = s[i+3:]
-		} else {
-			c, s = '%', s[i+1:]
-		}
-		b = append(b, c)
-	}
-	return string(append(b, s...))
-}
-
-const hexDigits = "0123456789abcdef"
-
-// unescapeByte decodes the escape sequence at the start of a string, if there is one.
-func unescapeByte(s string) (c byte, ok bool) {
-	if len(s) < 3 {
-		return 0, false
-	}
-	hi, lo := strings.IndexByte(hexDigits, s[1]), strings.IndexByte(hexDigits, s[2])
-	if hi < 0 || lo < 0 {
-		return 0, false
-	}
-	c = byte(hi<<4 | lo)
-	return c, c == '.' || c >= 0x7f
 }
 
 // Temporary names stack slots that belong to no variable: the compiler's own copies, arguments of

@@ -8,26 +8,6 @@ import (
 	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
-func TestPackage(t *testing.T) {
-	for name, want := range map[string]string{
-		"example.com/app.sessions":                              "example.com/app",
-		"example.com/app.(*Cache[int]).Get":                     "example.com/app",
-		"example.com/app.Cache[example.com/other/x.T]":          "example.com/app",
-		"gopkg.in/yaml%2ev3.(*node).x":                          "gopkg.in/yaml.v3",
-		"main.main.func1":                                       "main",
-		"runtime.gopark":                                        "runtime",
-		"net/http.(*conn).serve":                                "net/http",
-		"github.com/leakgate/leakgate/leakcheck.AssertRetained": "github.com/leakgate/leakgate/leakcheck",
-		"int":                          "",
-		"type:.eq.app.T":               "",
-		"go:itab.app.T":                "",
-		"struct { example.com/app.T }": "",
-		"map[string]example.com/app.T": "",
-	} {
-		require.Equal(t, want, Package(name), name)
-	}
-}
-
 func TestShort(t *testing.T) {
 	for name, want := range map[string]string{
 		"example.com/app.T":          "app.T",
@@ -47,18 +27,6 @@ func TestShort(t *testing.T) {
 		"":                           "",
 	} {
 		require.Equal(t, want, Short(name), name)
-	}
-}
-
-func TestUnescape(t *testing.T) {
-	for name, want := range map[string]string{
-		"gopkg.in/yaml%2ev3.Node":   "gopkg.in/yaml.v3.Node",
-		"example.com/%c3%bc.T":      "example.com/\u00fc.T",
-		`struct { A int "100%25" }`: `struct { A int "100%25" }`,
-		"half%2":                    "half%2",
-		"%zz.T":                     "%zz.T",
-	} {
-		require.Equal(t, want, Unescape(name))
 	}
 }
 

@@ -58,7 +58,8 @@ type Result struct {
 	Misuse bool `json:"misuse,omitempty"`
 
 	// Modules are the paths of the program's modules that have no dot in their first element
-	// ("shop"). Nothing else tells them from packages of the standard library.
+	// ("shop"), and of its packages with a dot in the last one ("gopkg.in/yaml.v3"). Nothing else
+	// tells the former from the standard library, and where the latter end in a name.
 	Modules []string `json:"modules,omitempty"`
 
 	Bounds []Bound `json:"bounds,omitempty"` // those asserted, in order

@@ -22,6 +22,11 @@ func (c *Checker) AssertRetained(t environ.TestingT, at environ.Site, req *reque
 	}
 	o := a.Judge()
 	a.Keep(o)
+	if a.Env.Alone != "" && a.file != "" {
+		if err := a.leaveOutcome(o); err != nil {
+			o.Notes = append(o.Notes, err.Error())
+		}
+	}
 	return o.Report(t)
 }
 

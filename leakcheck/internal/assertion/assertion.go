@@ -33,6 +33,9 @@ type Checker struct {
 	Prove     func(context.Context, proof.Claims) (within bool, logs []string, err error) // nil: every assertion takes a snapshot
 	Resources func(test string) (*ledger.Ledger, error)                                   // nil: resources are not listed
 	Native    Native
+	// RunAlone runs the test in a process of its own, and returns the outcome of the assertion
+	// there; nil: what other tests leave counts
+	RunAlone func(*Assertion) (*Outcome, error)
 	System
 }
 
@@ -62,6 +65,7 @@ func ThisProcess() *Checker {
 		Observe:   observe.NewEngine().Observe,
 		Prove:     observe.Prove,
 		Resources: ledger.Take,
+		RunAlone:  (*Assertion).runAlone,
 		Native:    Native{nativeheap.Take, nativeheap.TakeBlocks, observe.NativeHolders, observe.NativeFreed, recordNative},
 		System:    System{environ.CurrentEnvironment, realtime.SleepBoth, realtime.Now, os.Exit, os.Stderr},
 	}
@@ -96,6 +100,7 @@ type Outcome struct {
 	Err     error          // why the verdict is unknown
 	Method  verdict.Method // what proved a pass; "": a scan, if Eval is set
 	red     bool           // the test fails, though nothing is known to be wrong
+	kept    bool           // another process has written the artifacts and completed the message
 
 	Message string          // of a failure, or of an unknown verdict
 	Body    func() []string // renders the message, instead of the bounds or the golden file
@@ -237,10 +242,15 @@ func (a *Assertion) WriteGolden(o *Outcome, c *check.Comparison) {
 		o.Message = fmt.Sprintf("leakcheck: cannot write the golden file: %v", err)
 		return
 	}
+	a.announce(lines)
+	o.Notes = append(o.Notes, lines...)
+}
+
+// announce prints what was written.
+func (a *Assertion) announce(lines []string) {
 	if len(lines) > 0 && a.T != nil && a.Stderr != nil && !a.Env.Verbose && a.Env.Artifacts == "" {
 		fmt.Fprintf(a.Stderr, "leakcheck: %s: %s\n", a.Test, strings.Join(lines, "\n"))
 	}
-	o.Notes = append(o.Notes, lines...)
 }
 
 // MissingGolden is the outcome where there is no golden file, and none is to be made.

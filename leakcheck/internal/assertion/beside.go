@@ -13,6 +13,14 @@ import (
 // maxBeside is how many tests are named that were running beside one.
 const maxBeside = 5
 
+// beside says which other tests are running now, unless they change nothing.
+func (a *Assertion) beside() string {
+	if a.T == nil || a.Alone {
+		return ""
+	}
+	return beside()
+}
+
 // beside says which other tests are running now; "" if none is known to.
 func beside() string {
 	names := otherTests(realtime.AllStacks())
@@ -49,7 +57,7 @@ func otherTests(stacks string) []string {
 		if waits || ended || runner < 1 {
 			return
 		}
-		if pkg, name, ok := strings.Cut(symbol.Short(g.Calls[runner-1].Function), "."); ok && pkg != "testing" && pkg != "runtime" {
+		if pkg, name := symbol.Split(g.Calls[runner-1].Function); pkg != "" && pkg != "testing" && pkg != "runtime" {
 			name, _, _ = strings.Cut(name, ".func") // of a subtest
 			names = append(names, name)
 		}

@@ -34,7 +34,15 @@ func (a *Assertion) Judge() *Outcome {
 	if proved := a.prove(); proved != nil {
 		return proved
 	}
-	return a.look(golden)
+	var apart error
+	if golden != nil && golden.Write && a.wantsProcess() {
+		o, err := a.RunAlone(a)
+		if err == nil {
+			return o
+		}
+		apart = err
+	}
+	return a.look(golden, apart)
 }
 
 // openGolden opens the golden file, or returns an outcome if there is nothing to compare with.
@@ -69,11 +77,13 @@ type looks struct {
 	snapshots int
 	compared  *check.Comparison // of the last snapshot that could be judged; nil: the request has bounds
 	first     string            // what was broken first, "" if nothing was
+	apart     error             // why the test was not judged in a process of its own, though it should have been
 }
 
-// look judges by snapshots.
-func (a *Assertion) look(golden *check.Comparison) *Outcome {
-	l := &looks{Assertion: a, golden: golden, checks: a.checks(golden)}
+// look judges by snapshots. apart says why the golden file is not to be written by a process of its
+// own.
+func (a *Assertion) look(golden *check.Comparison, apart error) *Outcome {
+	l := &looks{Assertion: a, golden: golden, checks: a.checks(golden), apart: apart}
 	for _, c := range l.checks {
 		l.needs = l.needs.And(c.Needs())
 	}
@@ -112,6 +122,11 @@ func (l *looks) done(e *check.Evaluation, err error) *Outcome {
 		return l.unknown(e, l.golden, err)
 	case err != nil:
 		return nil
+	case !e.Ok() && e.Golden != nil && l.apart == nil && l.wantsProcess():
+		var alone *Outcome
+		if alone, l.apart = l.RunAlone(l.Assertion); l.apart == nil {
+			return l.besideAlone(alone, e)
+		}
 	}
 	if e.Ok() && (!e.Golden.Writing() || e.Golden.Same(l.compared)) || last || len(e.Problems) > 0 {
 		return l.conclude(e)
@@ -179,6 +194,9 @@ func (l *looks) conclude(e *check.Evaluation) *Outcome {
 			Remedy: "run the tests without -bench",
 		})
 	}
+	if l.apart != nil {
+		o.Notes = append(o.Notes, fmt.Sprintf("what other tests leave may count: this test could not be judged in a process of its own: %v", l.apart))
+	}
 	if !e.Ok() {
 		o.Verdict = verdict.Fail
 		l.addNativeDetails(e)
@@ -196,7 +214,22 @@ func (l *looks) conclude(e *check.Evaluation) *Outcome {
 		}
 		if c.Write {
 			l.WriteGolden(o, c)
+			if text := l.beside(); text != "" && c.Written() {
+				o.Notes = append(o.Notes, text)
+			}
 		}
 	}
 	return o
+}
+
+// besideAlone completes the outcome of a process of its own with what is different here.
+func (l *looks) besideAlone(alone *Outcome, e *check.Evaluation) *Outcome {
+	_, broken := e.Broken()
+	switch alone.Verdict {
+	case verdict.Pass:
+		alone.Notes = append(alone.Notes, fmt.Sprintf("holds where this test runs alone, in a process of its own; with what other tests left it would not: %s", broken))
+	case verdict.Fail:
+		alone.Message += "\njudged in a process of its own, where no other test ran"
+	}
+	return alone
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/verdict"
@@ -19,6 +18,9 @@ import (
 
 // Keep writes the artifacts of an outcome, and completes its message with their place.
 func (a *Assertion) Keep(o *Outcome) {
+	if o.kept || a.Env.Alone != "" && a.file == "" {
+		return
+	}
 	folder, err := artifact.NewFolder(a.Env, a.T, a.Test, o.Failed())
 	trace := o.Message
 	if m := o.method(); m != "" && a.Env.Verbose {
@@ -28,8 +30,8 @@ func (a *Assertion) Keep(o *Outcome) {
 		lines := a.render(o, folder.FullDir())
 		o.Message, trace = strings.Join(message.LimitLines(lines), "\n"), strings.Join(lines, "\n")
 	}
-	if o.Verdict == verdict.Fail && !o.Misuse && a.T != nil && !a.Alone {
-		if text := beside(); text != "" {
+	if o.Verdict == verdict.Fail && !o.Misuse {
+		if text := a.beside(); text != "" {
 			o.Message, trace = o.Message+"\n"+text, trace+"\n"+text
 		}
 	}
@@ -88,7 +90,7 @@ func (a *Assertion) fill(folder *artifact.Folder, o *Outcome, trace string) erro
 func (a *Assertion) result(o *Outcome) *verdict.Result {
 	r := &verdict.Result{
 		Schema: verdict.Schema, Library: verdict.Library(), Package: a.Env.PackagePath, Test: a.Test, Verdict: o.Verdict,
-		File: a.Env.ShortFile(a.At.File), Line: a.At.Line, Message: o.Message, Misuse: o.Misuse, Modules: a.Env.Modules.Dotless(),
+		File: a.Env.ShortFile(a.At.File), Line: a.At.Line, Message: o.Message, Misuse: o.Misuse, Modules: a.Env.Modules.Ambiguous(),
 	}
 	r.Method = o.method()
 	if o.Verdict == verdict.Unknown {
@@ -203,13 +205,9 @@ func (a *Assertion) UpdateCommand() string {
 	if a.T == nil {
 		return fmt.Sprintf("go test %s -leakcheck.update", pkg)
 	}
-	parts := strings.Split(a.Test, "/")
-	for i, p := range parts {
-		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
-	}
 	which := "-run"
 	if strings.HasPrefix(a.Test, "Benchmark") { // as package testing wants their names to begin
 		which = "-run '^$' -bench"
 	}
-	return fmt.Sprintf("go test %s %s '%s' -leakcheck.update", pkg, which, strings.Join(parts, "/"))
+	return fmt.Sprintf("go test %s %s '%s' -leakcheck.update", pkg, which, patternOf(a.Test))
 }

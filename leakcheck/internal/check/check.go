@@ -10,6 +10,7 @@ import (
 
 	"github.com/leakgate/leakgate/golden"
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
@@ -181,7 +182,7 @@ func (c ScopeCheck) Evaluate(s *Seen, r *Result) {
 	for _, ps := range c.Req.Scope {
 		if !(&tree.Scope{Packages: []naming.Packages{ps}}).IncludesAny(s.Everything) && !ps.Known(s.Names) {
 			r.Problems = append(r.Problems, fmt.Sprintf("Scope(%q): the program has no such package%s", ps[0].Text,
-				naming.DidYouMean(ps[0].Text, s.Names.RootNames(), naming.PackagePath)))
+				naming.DidYouMean(ps[0].Text, s.Names.RootNames(), symbol.Package)))
 		}
 	}
 }

@@ -255,6 +255,9 @@ func (c *Comparison) Ok() bool {
 	return c.Write || c.MeasureOnly || c.File != nil && len(c.Failures) == 0
 }
 
+// Written reports whether the file has been made or rewritten.
+func (c *Comparison) Written() bool { return c.Status == statusCreated || c.Status == statusUpdated }
+
 // Changed reports whether writing would change anything.
 func (c *Comparison) Changed() bool {
 	return c.File == nil || !bytes.Equal(c.File.Bytes(), c.Updated.Bytes())

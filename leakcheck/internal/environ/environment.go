@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,6 +52,9 @@ type Environment struct {
 	Partial       bool   // -run, -skip or Bazel's shards leave tests out
 	Benchmarks    bool   // -bench: benchmarks run after the tests
 	TestLog       string // -test.testlogfile: where the go command reads what the tests looked at
+	Selected      Selection
+	Alone         string // LEAKGATE_ALONE
+	Repeat        bool   // leakgate run -auto repeats tests in this process
 	// the process runs no tests by itself: it lists them, or works for a fuzzing process
 	NoTests bool
 
@@ -63,6 +67,18 @@ type Environment struct {
 
 // startDir is read before any test changes the folder.
 var startDir, startDirErr = os.Getwd()
+
+// StartArgs are the arguments of this process, before any test changes them.
+var StartArgs = slices.Clone(os.Args[min(1, len(os.Args)):])
+
+// RunsAlone returns the environment variable of a process that runs one test alone.
+func RunsAlone(dir string) string { return envvar.Alone.Set(dir) }
+
+// A Selection says which tests of a package run.
+type Selection struct {
+	Run  string // the pattern of -run
+	Once bool   // each runs once: neither -count nor -cpu repeats them
+}
 
 // CurrentEnvironment reads environment variables and flags at each call: tests set them.
 func CurrentEnvironment() *Environment {
@@ -79,6 +95,8 @@ func CurrentEnvironment() *Environment {
 		Suppressed: strings.Fields(envvar.Suppressed.Value()),
 		Measure:    isSet(envvar.Measure.Value()),
 		Native:     envvar.Native.Value(),
+		Alone:      envvar.Alone.Value(),
+		Repeat:     envvar.Repeat.Value() != "",
 
 		AllAllocations: runtime.MemProfileRate == 1,
 	}
@@ -88,6 +106,7 @@ func CurrentEnvironment() *Environment {
 	e.Modules = symbol.OwnModules()
 	e.Update, e.UpdateProblem = UpdateAsked()
 	e.Partial = flagText("test.run") != "" || flagText("test.skip") != "" || isSharded(os.Getenv("TEST_TOTAL_SHARDS"))
+	e.Selected = Selection{Run: flagText("test.run"), Once: flagText("test.count") == "1" && !strings.Contains(flagText("test.cpu"), ",")}
 	e.Benchmarks = flagText("test.bench") != ""
 	e.TestLog = flagText("test.testlogfile")
 	e.MemProfile = flagText("test.memprofile") != ""

@@ -224,8 +224,7 @@ func (all Census) StackAt(p naming.Pattern) (goroutines, bytes int64) {
 // SourceName returns the declared function that a function is, or is a closure of: numbers of
 // closures change with code beside them, and with inlining.
 func SourceName(function string) (name string, closure bool) {
-	slash := strings.LastIndexByte(function, '/') + 1
-	for i := slash; i < len(function); i++ {
+	for i := len(symbol.Package(function)); i < len(function); i++ {
 		if rest := function[i:]; strings.HasPrefix(rest, ".func") && len(rest) > 5 && isDigit(rest[5]) ||
 			strings.HasPrefix(rest, ".gowrap") || strings.HasPrefix(rest, "-range") {
 			return function[:i], true

@@ -30,7 +30,7 @@ func FieldOf(b *tree.Branch, e *environ.Environment) string {
 	for ; b.Parent != nil; b = b.Parent {
 		typ, _, _ := strings.Cut(strings.TrimLeft(b.Parent.Typ, "*"), "[")
 		field, _, _ := strings.Cut(b.Name, ".")
-		if pkg := symbol.Package(typ); field == "" || !symbol.IsWord(field[0]) || !strings.HasPrefix(typ, pkg+".") || !e.IsProgram(pkg) {
+		if pkg := symbol.Package(typ); pkg == "" || field == "" || !symbol.IsWord(field[0]) || !e.IsProgram(pkg) {
 			continue
 		}
 		s := "field " + field + " of " + typ

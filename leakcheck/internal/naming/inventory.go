@@ -39,6 +39,6 @@ func (p *Pattern) KnownSpecial(names Inventory) bool {
 
 // Known reports whether the program has such a package: one with a variable, a function or a type.
 func (ps Packages) Known(names Inventory) bool {
-	is := func(name string) bool { return ps.Include(PackagePath(name)) }
+	is := func(name string) bool { return ps.Include(symbol.Package(name)) }
 	return names.KnownRoot(is) || slices.ContainsFunc(names.TypeNames(), is)
 }

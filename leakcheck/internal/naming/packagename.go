@@ -23,6 +23,7 @@ var othersEnd atomic.Bool
 func LearnPackageNames(names map[string]string) {
 	for path, name := range names {
 		packageNames.Store(path, name)
+		symbol.Learn(path)
 		othersEnd.Store(true)
 	}
 }
@@ -40,7 +41,9 @@ func LearnType(t reflect.Type) {
 		t = t.Elem()
 	}
 	if path := t.PkgPath(); path != "" {
-		packageNames.Store(symbol.Unescape(path), strings.TrimSuffix(t.String(), "."+t.Name()))
+		path = symbol.Unescape(path)
+		packageNames.Store(path, strings.TrimSuffix(t.String(), "."+t.Name()))
+		symbol.Learn(path)
 	}
 }
 
@@ -52,39 +55,12 @@ func packageName(path string) string {
 }
 
 // byPackageName returns a name with the package's name in place of the import path, if the former
-// is known: "cache.sessions" for "github.com/patrickmn/go-cache.sessions". Dots are part of the
-// last element of some paths ("gopkg.in/yaml.v3.sessions"), so that each dot may be the path's end,
-// and there may be more names than one.
-func byPackageName(name string) (found []string) {
+// is known: "cache.sessions" for "github.com/patrickmn/go-cache.sessions".
+func byPackageName(name string) (short string, ok bool) {
 	name = strings.TrimLeft(name, "*")
-	for i := pathEnd(name, 0); i > 0; i = pathEnd(name, i+1) {
-		found = append(found, packageName(name[:i])+name[i:])
-	}
-	return found
-}
-
-// PackagePath returns the import path in the name of a variable, function or type. The names in
-// debug information have no escapes of dots, from which symbol.Package tells where the path ends.
-func PackagePath(name string) string {
-	name = strings.TrimLeft(name, "*")
-	if clean := symbol.Unescape(name); pathEnd(clean, 0) > 0 {
-		return clean[:pathEnd(clean, 0)]
-	}
-	return symbol.Package(name)
-}
-
-// pathEnd returns where the import path of a package whose name is known may end in a name, at an
-// offset or behind it, and 0 if it nowhere does.
-func pathEnd(name string, from int) int {
-	if i := strings.IndexAny(name, "[({ "); i >= 0 {
-		name = name[:i]
-	}
-	for i := max(from, strings.LastIndexByte(name, '/')+1); i < len(name); i++ {
-		if name[i] == '.' && packageName(name[:i]) != "" {
-			return i
-		}
-	}
-	return 0
+	path := symbol.Package(name)
+	known := packageName(path)
+	return known + strings.TrimPrefix(name, path), known != ""
 }
 
 // ShortName shortens every import path in a name to its package's name:
@@ -93,17 +69,15 @@ func pathEnd(name string, from int) int {
 func ShortName(name string) string { return RewriteWords(name, shortWord) }
 
 func shortWord(word string) string {
-	if short := byPackageName(word); len(short) > 0 {
-		return short[0]
+	if short, ok := byPackageName(word); ok {
+		return short
 	}
 	if othersEnd.Load() {
-		return lastElement(word)
+		return symbol.LastElement(word)
 	}
 	return symbol.Short(word)
 }
 
 // LastElements shortens every import path in a name to its last element: "map[string]*v2.Item".
 // Names in records have this form, which does not depend on what is known.
-func LastElements(name string) string { return RewriteWords(name, lastElement) }
-
-func lastElement(word string) string { return word[strings.LastIndexByte(word, '/')+1:] }
+func LastElements(name string) string { return RewriteWords(name, symbol.LastElement) }

@@ -149,12 +149,8 @@ func (p *Pattern) match(name string, e extent) bool {
 			return false
 		}
 	}
-	for _, short := range byPackageName(name) {
-		if p.matchFrom(short, e) {
-			return true
-		}
-	}
-	return false
+	short, ok := byPackageName(name)
+	return ok && p.matchFrom(short, e)
 }
 
 func (p *Pattern) matchFrom(s string, e extent) bool {

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 func TestPatternMatch(t *testing.T) {
@@ -144,7 +146,7 @@ func TestPatternByPackageName(t *testing.T) {
 		"gopkg.in/yaml.v3.cache": "gopkg.in/yaml.v3", "*gopkg.in/yaml.v3.Node": "gopkg.in/yaml.v3", "gopkg.in/yaml.v3.(*Node).Decode.n": "gopkg.in/yaml.v3",
 		"example.com/app.x": "example.com/app", "**example.com/app.T": "example.com/app", "int": "",
 	} {
-		if got := PackagePath(name); got != want {
+		if got := symbol.Package(name); got != want {
 			t.Errorf("the package of %s is %s", name, got)
 		}
 	}

@@ -43,7 +43,7 @@ func Suggest(written string, names []string) []string {
 		c := candidate{name: symbol.Unescape(name)}
 		name := lower(c.name)
 		c.distance = min(textfmt.EditDistance(written, name, limit), textfmt.EditDistance(written, LastElements(name), limit))
-		for _, short := range byPackageName(c.name) {
+		if short, ok := byPackageName(c.name); ok {
 			c.distance = min(c.distance, textfmt.EditDistance(written, lower(short), limit))
 		}
 		if strings.HasSuffix(name, "."+written) {

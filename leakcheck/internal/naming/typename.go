@@ -179,8 +179,7 @@ func NamedTypes(typ string) iter.Seq2[string, string] {
 		for rest := typ; rest != ""; {
 			var word string
 			word, _, rest = symbol.CutWord(rest)
-			pkg := symbol.Package(word)
-			if name, ok := strings.CutPrefix(word, pkg+"."); ok && !yield(pkg, name) {
+			if pkg, name := symbol.Split(word); pkg != "" && !yield(pkg, name) {
 				return
 			}
 		}

@@ -1,8 +1,6 @@
 package request
 
 import (
-	"strings"
-
 	"github.com/leakgate/leakgate/internal/engine/capture/proof"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
@@ -49,8 +47,8 @@ func (b *Bound) Reach() *proof.Reach {
 		return nil
 	}
 	// With more than one dot it can be a variable of a function, or the path of a field.
-	pkg, ident, ok := strings.Cut(p.Text[strings.LastIndexByte(p.Text, '/')+1:], ".")
-	if !ok || pkg == "" || !symbol.IsIdentifier(ident) {
+	pkg, ident := symbol.Split(p.Text)
+	if pkg == "" || !symbol.IsIdentifier(ident) {
 		return nil
 	}
 	return &proof.Reach{Ident: ident, Is: p.MatchWhole, Count: b.count()}

@@ -322,7 +322,7 @@ func (rs *set) frameRoot(r Root, v *stackvar.Var) Root {
 			r.Class = ClassTemporary
 		}
 		r.OfTest = r.Test || r.Package == "testing" || strings.HasSuffix(v.File, "_test.go")
-		if rs.program.classOf(symbol.Package(v.Func.Name)) == ClassTool {
+		if rs.program.classOf(v.Func.Package) == ClassTool {
 			r.Class = ClassTool
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // Longest is how many characters an example has at most, without braces.
@@ -134,7 +135,7 @@ func (r *reader) numbers(names *debuginfo.Index, id debuginfo.TypeID, mem []byte
 
 // mentions reports whether a name, or the end of a path, contains one of the words.
 func mentions(words, name string) bool {
-	name = strings.ToLower(strings.ReplaceAll(name[strings.LastIndexByte(name, '/')+1:], "[$key]", ""))
+	name = strings.ToLower(strings.ReplaceAll(symbol.LastElement(name), "[$key]", ""))
 	for _, s := range strings.Fields(words) {
 		if strings.Contains(name, s) {
 			return true

@@ -8,6 +8,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // byRuntimeType returns the type of a run-time descriptor in the process, nil if it is not known.
@@ -119,8 +120,8 @@ func (k *maker) madeStruct(t *Type, rt *goruntime.RType) {
 // sameShortName reports whether a full name ("example.com/app.T") is the one that reflect writes
 // with the last path element only ("app.T").
 func sameShortName(full, short string) bool {
-	if i := strings.LastIndexByte(full, '/'); i >= 0 && !strings.ContainsAny(full, "[{(") {
-		full = strings.TrimLeft(full[:i], "*")[:0] + full[i+1:]
+	if !strings.ContainsAny(full, "[{(") {
+		full = symbol.LastElement(full)
 	}
 	return strings.TrimLeft(full, "*") == strings.TrimLeft(short, "*")
 }

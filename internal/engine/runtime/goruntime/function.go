@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"sort"
-	"strings"
 	"unsafe"
+
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // Function identities and flags (internal/abi/symtab.go; the same in go1.26 and go1.27).
@@ -33,7 +34,8 @@ type Func struct {
 	mod         *Module
 	rec         []byte // the record, to the end of the function table
 	Entry       uint64
-	Name        string
+	Name        string // without escapes
+	Package     string // its import path
 	args        int32
 	deferreturn uint32
 	pcsp        uint32
@@ -82,8 +84,8 @@ func (m *Model) FuncAt(pc uint64) *Func {
 		args: int32(u32(8)), deferreturn: u32(12), pcsp: u32(16), pcfile: u32(20), pcln: u32(24),
 		npcdata: u32(28), cuOffset: u32(32), StartLine: int32(u32(36)), id: rec[40], flag: rec[41], nfuncdata: rec[43],
 	}
-	// Dots in the last element of an import path are escaped in symbols.
-	f.Name = strings.ReplaceAll(cstring(mod.funcnames, uint64(u32(4))), "%2e", ".")
+	name := cstring(mod.funcnames, uint64(u32(4)))
+	f.Name, f.Package = symbol.Unescape(name), symbol.Package(name)
 	m.funcs.Add(start, unsafe.Pointer(f))
 	return f
 }

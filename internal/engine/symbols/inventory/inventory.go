@@ -116,8 +116,8 @@ func (p *Program) Declaration(name string) (file string, line int) {
 	if g, ok := p.Index.GlobalByName(name); ok {
 		return debuginfo.Declaration(p.Index, g)
 	}
-	pkg := symbol.Package(name)
-	typ, field, ok := strings.Cut(strings.TrimPrefix(name, pkg+"."), ".")
+	pkg, member := symbol.Split(name)
+	typ, field, ok := strings.Cut(member, ".")
 	if !ok {
 		return "", 0
 	}

@@ -106,8 +106,7 @@ func holderAt(b *tree.Branch) *verdict.Holder {
 		Goroutines: root.Root.Goroutines,
 	}
 	for i, b := range line {
-		typ := strings.TrimLeft(b.Typ, "*")
-		if pkg := symbol.Package(typ); i < len(line)-1 && strings.HasPrefix(typ, pkg+".") && pkg != "" && !slices.Contains(h.Within, pkg) {
+		if pkg := symbol.Package(b.Typ); i < len(line)-1 && pkg != "" && !slices.Contains(h.Within, pkg) {
 			h.Within = append(h.Within, pkg)
 		}
 		for pkg := range naming.NamedTypes(b.Typ) {

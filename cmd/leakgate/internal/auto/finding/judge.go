@@ -81,6 +81,7 @@ type Evidence struct {
 
 // Sort judges each failed bound of a record that has a holder.
 func (m *Modules) Sort(e Evidence) []Growth {
+	symbol.Learn(e.Record.Modules...)
 	var all []Growth
 	for _, b := range e.Record.Bounds {
 		if b.Verdict == verdict.Fail && b.Holder != nil {

@@ -3,7 +3,6 @@ package source
 import (
 	"go/ast"
 	"go/token"
-	"strings"
 
 	"github.com/leakgate/leakgate/internal/symbol"
 )
@@ -12,9 +11,8 @@ import (
 // package variable, given by its full name. It compares names only: in tests of another package it
 // looks for the last two elements of the name.
 func (f *Finder) TestsAssign(variable, pkg string) bool {
-	own := symbol.Package(variable)
-	name := strings.TrimPrefix(variable, own+".")
-	return f.testsAssign(own)[name] || f.testsAssign(pkg)[own[strings.LastIndexByte(own, '/')+1:]+"."+name]
+	own, name := symbol.Split(variable)
+	return f.testsAssign(own)[name] || f.testsAssign(pkg)[symbol.LastElement(own)+"."+name]
 }
 
 // testsAssign returns the names that tests of a package assign to. A variable of another package is

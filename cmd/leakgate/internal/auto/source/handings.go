@@ -61,8 +61,7 @@ func declaredName(function string) string {
 			function = function[:i] + function[end+1:]
 		}
 	}
-	name := function[strings.LastIndexByte(function, '/')+1:]
-	_, name, _ = strings.Cut(name, ".")
+	_, name := symbol.Split(function)
 	name = strings.NewReplacer("(*", "", ")", "").Replace(name)
 	name = strings.TrimSuffix(name, "-fm")
 	parts := strings.Split(name, ".")

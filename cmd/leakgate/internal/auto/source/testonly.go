@@ -13,8 +13,8 @@ import (
 // but those of tests mentions, or, for a method, an unexported type of which no other file makes a
 // value. It compares names only: a name that also stands for something else counts as used.
 func (f *Finder) OnlyTests(function string) string {
-	pkg := symbol.Package(function)
-	name := declared(strings.TrimPrefix(function, pkg+"."))
+	pkg, name := symbol.Split(function)
+	name = declared(name)
 	if name == "" || token.IsExported(name) || name == "init" || name == "main" {
 		return ""
 	}
@@ -22,7 +22,7 @@ func (f *Finder) OnlyTests(function string) string {
 	if known == nil || known.used[name] {
 		return ""
 	}
-	return pkg[strings.LastIndexByte(pkg, '/')+1:] + "." + name
+	return symbol.LastElement(pkg) + "." + name
 }
 
 // declared returns the name of the declaration that a function's name within its package begins

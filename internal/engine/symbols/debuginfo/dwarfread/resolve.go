@@ -43,7 +43,7 @@ func resolve(f *objfile.File, units []*rawUnit) *symindex.Program {
 		for fn, file := range u.files {
 			p.files[fn] = file
 		}
-		if path := symbol.Unescape(u.name); u.pkg != "" && u.pkg != path[strings.LastIndexByte(path, '/')+1:] {
+		if path := symbol.Unescape(u.name); u.pkg != "" && u.pkg != symbol.LastElement(path) {
 			p.packages = append(p.packages, symindex.Package{Path: path, Name: u.pkg})
 		}
 	}

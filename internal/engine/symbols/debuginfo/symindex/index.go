@@ -1,9 +1,13 @@
 package symindex
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 	"sort"
 	"sync/atomic"
+
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // An Index answers questions about one program. Lookups are safe for concurrent use and cost a
@@ -18,8 +22,10 @@ type Index struct {
 }
 
 // Opened returns an index that shares the contents of x and reports the given source (see Source)
-// and the given warnings in addition to the stored ones.
+// and the given warnings in addition to the stored ones. From then on symbol.Package knows the
+// program's packages.
 func (x *Index) Opened(source string, warnings []string) *Index {
+	symbol.Learn(slices.Collect(maps.Keys(x.PackageNames()))...)
 	return &Index{contents: x.contents, source: source, extra: warnings}
 }
 
