@@ -184,6 +184,8 @@ type Holder struct {
 	Cause     string `json:"cause,omitempty"` // the usual mistake that such growth has; "": not known
 	// import paths of packages whose types lie on the path to what grows, from the root on
 	Packages []string `json:"packages,omitempty"`
+	// the named types on that path, what grows included: "example.com/app.Session"
+	Types []string `json:"types,omitempty"`
 	// those of the types of objects above what grows, and of no slices or maps of them
 	Within []string `json:"within,omitempty"`
 

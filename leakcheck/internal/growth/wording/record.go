@@ -109,7 +109,10 @@ func holderAt(b *tree.Branch) *verdict.Holder {
 		if pkg := symbol.Package(b.Typ); i < len(line)-1 && pkg != "" && !slices.Contains(h.Within, pkg) {
 			h.Within = append(h.Within, pkg)
 		}
-		for pkg := range naming.NamedTypes(b.Typ) {
+		for pkg, name := range naming.NamedTypes(b.Typ) {
+			if typ := pkg + "." + name; !slices.Contains(h.Types, typ) {
+				h.Types = append(h.Types, typ)
+			}
 			if !slices.Contains(h.Packages, pkg) {
 				h.Packages = append(h.Packages, pkg)
 			}

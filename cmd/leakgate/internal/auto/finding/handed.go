@@ -28,10 +28,9 @@ func (m *Modules) handedOut(g *Growth, stack []verdict.Call, maker int, e Eviden
 		return Unended, by + " is still in " + short(called.Function), ""
 	}
 	handings := m.Handings(called.Function)
-	contained := g.Bound.Holder.Filled != nil
-	handings = slices.DeleteFunc(slices.Clone(handings), func(h source.Handing) bool { return h.Container && !contained })
+	handings = slices.DeleteFunc(slices.Clone(handings), func(h source.Handing) bool { return !concerns(h, g.Bound.Holder) })
 	// What is passed, such as the context of a call, matters if there is nothing else to end.
-	own := slices.DeleteFunc(slices.Clone(handings), func(h source.Handing) bool { return strings.Contains(h.Key, "#") })
+	own := slices.DeleteFunc(slices.Clone(handings), isPassed)
 	if len(own) > 0 {
 		handings = own
 	}
@@ -48,6 +47,24 @@ func (m *Modules) handedOut(g *Growth, stack []verdict.Call, maker int, e Eviden
 		return Unended, "the test does not " + reason, ""
 	}
 	return Leak, "", ""
+}
+
+// isPassed reports whether it is for what a caller passes.
+func isPassed(h source.Handing) bool { return strings.Contains(h.Key, "#") }
+
+// concerns reports whether ending what is handed out may end what grows: what undoes an entry, an
+// entry; a receiver, what a package variable holds by way of it; a context, goroutines that do not
+// wait to send.
+func concerns(h source.Handing, of *verdict.Holder) bool {
+	switch {
+	case h.Container && of.Filled == nil:
+		return false
+	case h.Receiver != "" && of.Kind == "global":
+		return slices.Contains(of.Types, h.Receiver)
+	case isPassed(h):
+		return of.State != "chan send" && !strings.HasPrefix(of.State, "sync.")
+	}
+	return true
 }
 
 // A lifetime is what is known of the objects that a function hands out.

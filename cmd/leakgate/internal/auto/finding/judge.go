@@ -38,6 +38,7 @@ const (
 // Modules describes the modules of a program and what is known of their code.
 type Modules struct {
 	Own  []string          // paths of the user's modules
+	Dirs map[string]string // their folders, by path
 	Deps map[string]string // versions of other modules, by path
 	Std  *symbol.Modules   // tells the standard library's packages from others
 	// Handings returns how a function leaves it to its callers to end what it makes.
@@ -174,7 +175,7 @@ func (m *Modules) classify(g *Growth, e Evidence) {
 // fill its container, unless that is a map by pointers, whose entries should go with their keys.
 // What a dependency makes and keeps in a variable of its own is the dependency's.
 func (m *Modules) making(h *verdict.Holder) (stack []verdict.Call, maker int) {
-	stacks := [][]verdict.Call{h.Made, h.Filled}
+	stacks := [][]verdict.Call{m.written(h.Made), m.written(h.Filled)}
 	if key, ok := strings.CutPrefix(h.Container, "map["); ok && strings.ContainsAny(key[:1], "*i") && !strings.HasPrefix(key, "int") {
 		slices.Reverse(stacks)
 	}
@@ -199,7 +200,7 @@ func (m *Modules) making(h *verdict.Holder) (stack []verdict.Call, maker int) {
 
 // isOfTests reports whether a call is a test's, and why, where its file does not say so.
 func (m *Modules) isOfTests(c verdict.Call) (why string, ok bool) {
-	if strings.Contains(c.At, "_test.go:") || isTestPackage(symbol.Package(c.Function)) {
+	if strings.Contains(c.At, "_test.go:") {
 		return "", true
 	}
 	if name := m.OnlyTests(c.Function); name != "" {
@@ -257,7 +258,7 @@ func (m *Modules) testsHold(b *verdict.Bound) string {
 		}
 	case "global":
 		library := len(h.Packages) > 0 && !slices.ContainsFunc(h.Packages, func(pkg string) bool { return !m.Std.IsStandard(pkg) })
-		if library && !isRegistry(h) && m.TestsAssign(h.Root) {
+		if library && h.Cause == "" && !isRegistry(h) && m.TestsAssign(h.Root) {
 			return "tests assign to " + h.Root + ", and what it holds is the standard library's"
 		}
 	}

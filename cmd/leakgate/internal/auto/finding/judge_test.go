@@ -53,6 +53,8 @@ func stack(functions ...string) []verdict.Call {
 	for _, f := range functions {
 		c := verdict.Call{Function: f, At: "/x/app.go:3"}
 		switch {
+		case isTestPackage(symbol.Package(f)):
+			c.At = "/x/app_test.go:3"
 		case strings.HasPrefix(f, "Test"):
 			c = verdict.Call{Function: "example.com/app." + f, At: "/x/app_test.go:3"}
 		case symbol.Package(f) == "":

@@ -1,9 +1,12 @@
 package finding
 
 import (
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/verdict"
 )
 
 // isOthers reports whether a package is neither the standard library's nor the tool's.
@@ -50,4 +53,23 @@ func longest(paths []string, pkg string) string {
 		}
 	}
 	return best
+}
+
+// written returns calls by the names that the source has: the compiler names a function literal of
+// a function that it inlines by the function around: "app_test.TestNew.New.func1" for app.New.func1.
+func (m *Modules) written(stack []verdict.Call) []verdict.Call {
+	stack = slices.Clone(stack)
+	for i, c := range stack {
+		pkg, name := symbol.Split(c.Function)
+		if !isTestPackage(pkg) || strings.Contains(c.At, "_test.go:") {
+			continue
+		}
+		for path, dir := range m.Dirs {
+			below, ok := strings.CutPrefix(filepath.ToSlash(c.At), filepath.ToSlash(dir)+"/")
+			if _, name, inlined := strings.Cut(name, "."); ok && inlined && !strings.HasPrefix(below, "vendor/") {
+				stack[i].Function = strings.TrimSuffix(path+"/"+below[:strings.LastIndexByte(below, '/')+1], "/") + "." + name
+			}
+		}
+	}
+	return stack
 }

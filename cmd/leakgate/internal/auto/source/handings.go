@@ -18,12 +18,12 @@ func (f *Finder) Handings(function string) []Handing {
 	if known == nil {
 		return nil
 	}
-	name := declaredName(function)
-	d, ok := known.functions[name]
-	if !ok {
-		return nil
+	for name := declaredName(function); name != ""; _, name, _ = strings.Cut(name, ".") {
+		if d, ok := known.functions[name]; ok { // the first names may be of functions that it is inlined into
+			return f.handings(pkg, known, d.file, d.decl)
+		}
 	}
-	return f.handings(pkg, known, d.file, d.decl)
+	return nil
 }
 
 // A declaration is a function, and the file that declares it.
@@ -108,7 +108,7 @@ func (f *Finder) handings(pkg string, known *facts, file *ast.File, d *ast.FuncD
 		}
 		for _, typ := range of {
 			if e := known.ends[typ]; e.known() {
-				h := Handing{Text: e.how() + "its *" + pkg[strings.LastIndexByte(pkg, '/')+1:] + "." + typ, result: -1}
+				h := Handing{Receiver: pkg + "." + typ, Text: e.how() + "its *" + pkg[strings.LastIndexByte(pkg, '/')+1:] + "." + typ, result: -1}
 				if e.seen {
 					h.Key = pkg + "." + typ
 				}

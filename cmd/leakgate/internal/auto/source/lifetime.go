@@ -19,6 +19,9 @@ type Handing struct {
 	// Container says that what is undone is an entry of a container, and nothing else that grows.
 	Container bool
 
+	// Receiver is the type of the receiver, or of its owner, that is to be ended; "" for others
+	Receiver string
+
 	result int    // index of the result, -1: none
 	param  string // name of the parameter
 	call   string // of package ended
@@ -28,9 +31,9 @@ type Handing struct {
 // endings are methods that end the use of their receiver, in lower case: both Shutdown and ShutDown
 // occur, and tests within a package call stop as well as Stop.
 var endings = []string{
-	"close", "stop", "shutdown", "shutdownwithdrain", "cancel", "stopandwait", "terminate", "gracefulstop", "quit", "halt", "dispose",
+	"close", "stop", "shutdown", "cancel", "terminate", "gracefulstop", "quit", "halt", "dispose",
 	"destroy", "disconnect", "drain", "release", "unsubscribe", "unregister", "deregister", "detach", "unwatch", "kill", "end", "finish", "done",
-	"closeall", "stopall", "closenow", "closeidleconnections", "teardown", "exit", "abort", "free", "remove", "leave", "join", "logout", "rollback",
+	"teardown", "exit", "abort", "free", "remove", "leave", "join", "logout", "rollback",
 }
 
 // standardEnds are types of other modules whose use a caller ends, which cannot be seen.
@@ -42,6 +45,16 @@ var standardEnds = map[string]string{
 	"net.TCPListener": "call Close", "net.TCPConn": "call Close", "net.UDPConn": "call Close", "net.UnixConn": "call Close", "io.PipeReader": "call Close",
 	"io.PipeWriter": "call Close", "net/http.Client": "call CloseIdleConnections", "net/http.Transport": "call CloseIdleConnections",
 	"crypto/tls.Conn": "call Close", "net/rpc.Client": "call Close", "bufio.ReadWriter": "", "os.Process": "call Wait",
+}
+
+// endingPrefixes begin the names of other methods that do so, unless they return something:
+// CloseSend, StopAll.
+var endingPrefixes = []string{"close", "stop", "shutdown"}
+
+// onlyFails reports whether a method returns nothing, or an error.
+func onlyFails(m *ast.FuncDecl) bool {
+	results := m.Type.Results
+	return results.NumFields() == 0 || results.NumFields() == 1 && isIdent(results.List[0].Type, "error")
 }
 
 // ending is how the use of a type is ended.
@@ -76,7 +89,8 @@ func ends(m *ast.FuncDecl) bool {
 	if name == "wait" {
 		return closesChannel(m)
 	}
-	if !slices.Contains(endings, name) {
+	begins := func(ending string) bool { return strings.HasPrefix(name, ending) }
+	if !slices.Contains(endings, name) && !(onlyFails(m) && slices.ContainsFunc(endingPrefixes, begins)) {
 		return false
 	}
 	for _, p := range m.Type.Params.List {

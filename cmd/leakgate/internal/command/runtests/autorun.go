@@ -81,7 +81,7 @@ func (a *autoRun) modules(file string, p *source.Package) (*finding.Modules, err
 		return nil, err
 	}
 	m := &finding.Modules{
-		Own: append([]string{info.Main.Path, p.Module.Path}, slices.Collect(maps.Keys(a.workspace.Modules))...), Deps: make(map[string]string),
+		Own: append([]string{info.Main.Path, p.Module.Path}, slices.Collect(maps.Keys(a.workspace.Modules))...), Deps: make(map[string]string), Dirs: a.workspace.Modules,
 		Std: symbol.ModulesOf(info), Ignored: a.ignored.Match, Handings: a.sources.Handings,
 		OnlyTests: func(function string) string {
 			if pkg := symbol.Package(function); a.listing.OnlyTest[pkg] {
