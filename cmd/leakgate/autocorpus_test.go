@@ -105,13 +105,15 @@ func readAutoModule(t *testing.T, name string) *autoModule {
 	return m
 }
 
-// autoMark is at the end of a line that makes what leaks. Lines with the same label are about one leak.
+// autoMark is at the end of a line that makes what leaks. Lines with the same label are about one
+// leak.
 var autoMark = regexp.MustCompile(` // leak(?:: (\w+))?$`)
 
 // Parts of the output: what it says of a package with findings, and the line of each.
 var (
 	autoFindings = regexp.MustCompile(`(?ms)^--- FAIL: .*?^(?:FAIL|ok|\?)\s`)
 	autoFinding  = regexp.MustCompile(`(?m)^leak [0-9a-f]+: .*`)
+	autoSummary  = regexp.MustCompile(`(?m)^repeated .*`)
 	autoNote     = regexp.MustCompile(`(?m)^note: .*`)
 )
 
@@ -120,7 +122,7 @@ func (m *autoModule) judge(t *testing.T, leakgate string, code int) {
 	t.Helper()
 	start := time.Now()
 	got, out := m.run(t, leakgate)
-	t.Logf("exit code %d, want %d, after %.1f s", got, code, time.Since(start).Seconds())
+	t.Logf("%s: exit code %d, want %d, after %.1f s: %s", t.Name(), got, code, time.Since(start).Seconds(), autoSummary.FindString(out))
 	findings := autoFinding.FindAllString(out, -1)
 	told := strings.Join(append(autoFindings.FindAllString(out, -1), findings...), "\n")
 	var wrong []string
