@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -168,7 +169,13 @@ func (m *autoModule) run(t *testing.T, leakgate string) (int, string) {
 		}
 	}
 	writeFiles(t, dir, m.files)
-	cmd := command(leakgate, append(append([]string{"run", "-auto"}, m.args...), "./...")...)
+	args := append([]string{"run", "-auto"}, m.args...)
+	if i := slices.Index(args, "--"); i >= 0 {
+		args = slices.Insert(args, i, "./...")
+	} else {
+		args = append(args, "./...")
+	}
+	cmd := command(leakgate, args...)
 	out, err := cmd.CombinedOutput()
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)

@@ -92,6 +92,10 @@ type Bound struct {
 	// B/op), at most 1 allowed", and Objects and Bytes are those of one call; of AssertPeak: "+6.0
 	// MiB alive while op ran, at most 1.0 MiB allowed"
 	Growth string `json:"growth,omitempty"`
+	// the same as a number, of objects, entries, bytes, goroutines, frames or resources
+	PerCall float64 `json:"per_call,omitempty"`
+	// of leakgate run -auto: equal for the same leak, whichever test shows it
+	Cause string `json:"cause,omitempty"`
 	// of AssertNoGrowth: resources of the operating system that grow, with or without memory
 	Resources []Resource `json:"resources,omitempty"`
 	// of AssertNoGrowth: what holds that growth

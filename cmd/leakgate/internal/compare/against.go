@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
@@ -31,30 +32,44 @@ func Against(run, base *outcome.Run) (unmatched int) {
 	return unmatched
 }
 
-// AgainstRoots marks the assertions of a run of -auto whose bounds all fail in base too. It
-// compares selectors, which have the path or the goroutine, whichever tests feed it and at whatever
-// rate. If an assertion also fails for something new, it loses only the findings that base has.
+// AgainstRoots marks the assertions of a run of -auto whose bounds all fail in base too, at the same
+// rate within the noise, whichever tests show it. If an assertion also fails for something new, it
+// loses only the findings that base has.
 func AgainstRoots(run, base *outcome.Run) {
-	before := make(map[string]bool)
+	before := make(map[string]float64) // the highest rates, by cause
 	for _, p := range base.Packages {
 		for _, a := range p.Assertions {
 			for _, b := range a.Bounds {
 				if a.Verdict == verdict.Fail && b.Verdict == verdict.Fail {
-					before[b.Selector] = true
+					before[causeOf(b)] = max(before[causeOf(b)], b.PerCall)
 				}
 			}
 		}
+	}
+	isKnown := func(b verdict.Bound) bool {
+		rate, ok := before[causeOf(b)]
+		return ok && (rate == 0 || b.PerCall <= rate*(1+rateNoise)+rateNoise)
 	}
 	for _, p := range run.Packages {
 		for _, a := range p.Assertions {
 			if a.Verdict != verdict.Fail || len(a.Bounds) == 0 {
 				continue
 			}
-			a.Findings = slices.DeleteFunc(a.Findings, func(f outcome.Finding) bool { return before[f.Selector] })
-			a.Known = !slices.ContainsFunc(a.Bounds, func(b verdict.Bound) bool { return !before[b.Selector] })
+			known := make(map[string]bool)
+			for _, b := range a.Bounds {
+				known[b.Selector] = isKnown(b)
+			}
+			a.Findings = slices.DeleteFunc(a.Findings, func(f outcome.Finding) bool { return known[f.Selector] })
+			a.Known = !slices.ContainsFunc(a.Bounds, func(b verdict.Bound) bool { return !isKnown(b) })
 		}
 	}
 }
+
+// rateNoise is by which part, and by how much in all, a rate may differ between runs.
+const rateNoise = 0.2
+
+// causeOf returns what is equal for the same leak in two runs.
+func causeOf(b verdict.Bound) string { return cmp.Or(b.Cause, b.Selector) }
 
 func known(a *outcome.Assertion, before []*outcome.Assertion) bool {
 	for _, b := range before {

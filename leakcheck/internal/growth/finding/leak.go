@@ -54,8 +54,11 @@ func (l *Leak) Registry() (root string, by []string) {
 
 // PerCall is how much the leak's own figure grows with each call.
 func (l *Leak) PerCall() float64 {
-	if l.Goroutines != nil {
+	switch {
+	case l.Goroutines != nil:
 		return l.Piled.PerCall()
+	case l.IsResource():
+		return l.Resources[0].Own.PerCall()
 	}
 	return l.Own.PerCall()
 }

@@ -26,7 +26,7 @@ func (w *Wording) Records(g *finding.Growth, a *assertion.Assertion) []verdict.B
 		if len(l.Heads) > 0 {
 			b.HeldBy, b.Chain = append(w.growthHeldBy(l.Heads[0], l), w.usualCause(l)...), message.Chain(trace(l))
 		}
-		b.Growth, b.Holder = leakRate(l), w.holderOf(l)
+		b.Growth, b.Holder, b.PerCall = leakRate(l), w.holderOf(l), l.PerCall()
 		switch {
 		case len(l.Resources) == 0 || l.IsResource():
 		case l.Goroutines != nil:

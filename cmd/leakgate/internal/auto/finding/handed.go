@@ -35,7 +35,7 @@ func (m *Modules) handedOut(g *Growth, stack []verdict.Call, maker int, e Eviden
 		handings = own
 	}
 	for _, h := range handings {
-		switch m.lifetimeOf(h, rate(g), e.Lifetimes) {
+		switch m.lifetimeOf(h, g.Bound.PerCall, e.Lifetimes) {
 		case open:
 			reason = h.Text
 			g.Mixed = g.Mixed || e.Lifetimes[h.Key].Ended > 0

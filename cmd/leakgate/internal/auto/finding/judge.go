@@ -2,8 +2,9 @@ package finding
 
 import (
 	"cmp"
+	"path"
+	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
@@ -104,7 +105,7 @@ func (m *Modules) otherEnds(all []Growth) {
 		for j := range all {
 			o := &all[j]
 			sockets := slices.ContainsFunc(o.Bound.Resources, func(r verdict.Resource) bool { return strings.HasPrefix(r.Name, "socket") })
-			if o.Class == Test && sockets && rate(o) >= rate(g) {
+			if o.Class == Test && sockets && o.Bound.PerCall >= g.Bound.PerCall {
 				g.Class, g.Ended, g.Reason = Test, "", "a test keeps the other end of their connection open"
 			}
 		}
@@ -299,15 +300,15 @@ func (m *Modules) root(g *Growth) string {
 	name := ""
 	switch h.Kind {
 	case "goroutine":
-		name = "go " + cmp.Or(h.CreatedBy, h.Root) + " " + file(h.CreatedAt)
+		name = "go " + cmp.Or(h.CreatedBy, h.Root) + " " + path.Base(filepath.ToSlash(file(h.CreatedAt)))
 		if g.Maker == nil || m.isOwn(symbol.Package(h.CreatedBy)) {
 			return name
 		}
 	case "resource":
 		name = "resource " + h.Root
 	default:
-		path, _, _ := strings.Cut(cmp.Or(g.Bound.Path, h.Root), "[")
-		name = h.Kind + " " + path
+		to, _, _ := strings.Cut(cmp.Or(g.Bound.Path, h.Root), "[")
+		name = h.Kind + " " + to
 	}
 	if g.Maker == nil {
 		return name
@@ -321,13 +322,6 @@ func file(at string) string {
 		return at[:i]
 	}
 	return at
-}
-
-// rate is the growth with each call: 1 for "+1.00 goroutine/op".
-func rate(g *Growth) float64 {
-	n, _, _ := strings.Cut(g.Bound.Growth, " ")
-	r, _ := strconv.ParseFloat(strings.ReplaceAll(n, ",", ""), 64)
-	return r
 }
 
 // passes reports whether the growth is in a variable of many goroutines, with at most one object in

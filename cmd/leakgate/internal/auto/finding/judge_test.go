@@ -67,7 +67,7 @@ func stack(functions ...string) []verdict.Call {
 
 // judge judges one growth by itself.
 func judge(h *verdict.Holder, lifetimes map[string]repeat.Lifetime) Growth {
-	b := verdict.Bound{Verdict: verdict.Fail, Growth: "+1.00 goroutine/op", File: h.File, Path: h.Path, Holder: h}
+	b := verdict.Bound{Verdict: verdict.Fail, Growth: "+1.00 goroutine/op", PerCall: 1, File: h.File, Path: h.Path, Holder: h}
 	return modules.Sort(Evidence{&verdict.Result{Bounds: []verdict.Bound{b}}, lifetimes})[0]
 }
 
@@ -159,8 +159,8 @@ func TestHandedOut(t *testing.T) {
 
 // As long as the test does not end the call of Serve, what Serve starts is the test's.
 func TestUnderWay(t *testing.T) {
-	worker := verdict.Bound{Verdict: verdict.Fail, Growth: "+1.00 goroutine/op", Holder: &verdict.Holder{Kind: "goroutine", Made: stack("start", "Serve", "TestServe.func1")}}
-	serves := verdict.Bound{Verdict: verdict.Fail, Growth: "+1.00 goroutine/op", Holder: &verdict.Holder{
+	worker := verdict.Bound{Verdict: verdict.Fail, Growth: "+1.00 goroutine/op", PerCall: 1, Holder: &verdict.Holder{Kind: "goroutine", Made: stack("start", "Serve", "TestServe.func1")}}
+	serves := verdict.Bound{Verdict: verdict.Fail, Growth: "+1.00 goroutine/op", PerCall: 1, Holder: &verdict.Holder{
 		Kind: "goroutine", Root: "example.com/app.TestServe.func1", Made: stack("TestServe"), Runs: stack("Serve", "TestServe.func1"),
 	}}
 	classes := func(bounds ...verdict.Bound) (all []Class) {

@@ -24,7 +24,12 @@ func (s *Sorter) LeaveFindings() error {
 		r.File, r.Line = "", 0 // they point into leakgate itself
 		r.Bounds = nil
 		for _, c := range f.causes {
-			r.Bounds = append(r.Bounds, c.growth.Bound)
+			b := c.growth.Bound
+			b.Cause = c.growth.Root
+			if len(f.group.Functions) > 1 {
+				b.PerCall = 0 // which of them make it grow is not known
+			}
+			r.Bounds = append(r.Bounds, b)
 		}
 		errs = append(errs, s.leave(&r, f.group.Folder))
 	}

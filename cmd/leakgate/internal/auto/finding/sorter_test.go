@@ -115,7 +115,7 @@ func TestLeakBesideANote(t *testing.T) {
 		return drive.Exploration{
 			Functions: strings.Fields(functions),
 			Record: &verdict.Result{Schema: verdict.Schema, Verdict: verdict.Fail, Bounds: []verdict.Bound{{
-				Selector: "AssertNoGrowth: goroutines", Growth: "+1.00 goroutine/op", Verdict: verdict.Fail,
+				Selector: "AssertNoGrowth: goroutines", Growth: "+1.00 goroutine/op", PerCall: 1, Verdict: verdict.Fail,
 				Holder: &verdict.Holder{Kind: "goroutine", Root: "example.com/app.run", CreatedBy: "example.com/app.New", Made: stack("New")},
 			}}},
 			Lifetimes: map[string]repeat.Lifetime{"example.com/app.New": {Made: 1, Ended: ended}},

@@ -3,10 +3,8 @@ package workspace
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,9 +48,9 @@ func (w *Workspace) replace(dir, file string, text []byte) error {
 }
 
 func (w *Workspace) build(ctx context.Context, p *source.Package, dir string, args []string, overlay map[string]string) (string, error) {
-	overlay = maps.Clone(overlay)
-	if overlay == nil {
-		overlay = make(map[string]string)
+	args, overlay, err := w.flags(args, overlay)
+	if err != nil {
+		return "", err
 	}
 	add := func(name, text string) error {
 		file := filepath.Join(dir, name)
@@ -88,17 +86,13 @@ func (w *Workspace) build(ctx context.Context, p *source.Package, dir string, ar
 			}
 		}
 	}
-	text, err := json.Marshal(map[string]any{"Replace": overlay})
+	list, err := writeOverlay(dir, overlay)
 	if err != nil {
-		return "", err
-	}
-	list := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(list, text, 0o666); err != nil {
 		return "", err
 	}
 	binary := filepath.Join(dir, "auto.test")
 	// "-c" keeps the debug information, whatever the package is.
-	all := append([]string{"test", "-c", "-vet=off", "-overlay=" + list, "-o", binary}, args...)
+	all := append([]string{"test", "-c", "-vet=off", list, "-o", binary}, args...)
 	env := append(w.env[:len(w.env):len(w.env)], "PWD="+p.Dir)
 	out, err := gotest.Output(ctx, p.Dir, env, "go", append(all, p.ImportPath)...)
 	switch {

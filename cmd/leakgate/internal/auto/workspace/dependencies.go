@@ -27,8 +27,16 @@ type Listed struct {
 
 // List runs one "go list" for the tests of packages. args are build flags. What cannot be listed is
 // left out.
-func (w *Workspace) List(dir string, packages []*source.Package, args []string) *Listing {
-	all := append([]string{"list", "-e", "-deps", "-test", "-json=ImportPath,Dir,GoFiles,Imports,Standard,ForTest,Module"}, args...)
+func (w *Workspace) List(dir string, packages []*source.Package, args []string) (*Listing, error) {
+	args, overlay, err := w.flags(args, nil)
+	if err != nil {
+		return nil, err
+	}
+	flag, err := writeOverlay(w.Dir, overlay)
+	if err != nil {
+		return nil, err
+	}
+	all := append([]string{"list", "-e", "-deps", "-test", "-json=ImportPath,Dir,GoFiles,Imports,Standard,ForTest,Module", flag}, args...)
 	for _, p := range packages {
 		all = append(all, p.ImportPath)
 	}
@@ -82,7 +90,7 @@ func (w *Workspace) List(dir string, packages []*source.Package, args []string) 
 			l.OnlyTest[p.ImportPath] = true
 		}
 	}
-	return l
+	return l, nil
 }
 
 // isOwn reports whether a module is one of the user's.

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/source"
 )
 
 // A workFile is the content of a workspace file.
@@ -21,6 +23,8 @@ type workFile struct {
 	replace   []replacement
 	sum       []byte // of go.work.sum; nil: there is none
 	vendor    string // folder; "": nothing is vendored
+	// files that stand for others, by name: a go.mod that -modfile names
+	overlay map[string]string
 }
 
 type setting struct{ Key, Value string }
@@ -63,6 +67,7 @@ func (s *workFile) readModules(cfg Config) error {
 			return err
 		}
 		s.use = append(s.use, p.Module.Dir)
+		s.modfile(p.Module)
 		s.atLeast(mod.Go)
 		s.godebug = mod.Godebug
 		// The runtime's defaults depend on the go line of the main module, or of the workspace.
@@ -72,6 +77,22 @@ func (s *workFile) readModules(cfg Config) error {
 		}
 	}
 	return nil
+}
+
+// modfile shows the go command a file that -modfile names, and the sums beside it, in place of
+// go.mod and go.sum: a workspace refuses that flag.
+func (s *workFile) modfile(m *source.Module) {
+	if m.GoMod == filepath.Join(m.Dir, "go.mod") {
+		return
+	}
+	if s.overlay == nil {
+		s.overlay = make(map[string]string)
+	}
+	s.overlay[filepath.Join(m.Dir, "go.mod")] = m.GoMod
+	sum := strings.TrimSuffix(m.GoMod, ".mod") + ".sum"
+	if _, err := os.Stat(sum); err == nil {
+		s.overlay[filepath.Join(m.Dir, "go.sum")] = sum
+	}
 }
 
 // readWork copies the user's workspace file.

@@ -24,7 +24,8 @@ type Workspace struct {
 	Modules map[string]string // folders of the user's modules, by path
 	env     []string          // environment of the go command
 
-	instrumented map[string]string // files that stand for the user's in builds
+	overlay      map[string]string // files that stand for the user's
+	instrumented map[string]string // further ones, in builds
 	claim        *os.File          // tells other processes that the folder is in use
 }
 
@@ -123,6 +124,7 @@ func (w *Workspace) write(cfg Config, library string) error {
 			return err
 		}
 	}
+	w.overlay = s.overlay
 	w.env = append(slices.Clone(cfg.Env), "GOWORK="+file, "GOFLAGS="+withoutMod(user.GOFLAGS))
 	return nil
 }
@@ -151,12 +153,13 @@ func goJSON(dir string, env []string, into any, args ...string) error {
 	return nil
 }
 
-// withoutMod drops -mod from GOFLAGS: a workspace knows one mode only, and its file says where
-// vendored packages are.
+// withoutMod drops -mod and -modfile from GOFLAGS: a workspace knows one mode only, and its file
+// says where vendored packages are.
 func withoutMod(goflags string) string {
 	var kept []string
 	for _, field := range strings.Fields(goflags) {
-		if !strings.HasPrefix(strings.Trim(field, `'"`), "-mod=") && !strings.HasPrefix(strings.Trim(field, `'"`), "--mod=") {
+		name, _, _ := strings.Cut(strings.TrimLeft(strings.Trim(field, `'"`), "-"), "=")
+		if name != "mod" && name != "modfile" {
 			kept = append(kept, field)
 		}
 	}

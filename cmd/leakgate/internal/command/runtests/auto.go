@@ -78,7 +78,9 @@ func (a *autoRun) run(ctx gocontext.Context) error {
 	defer a.workspace.Close()
 	a.sources = &source.Finder{Dirs: a.workspace.Modules}
 	a.build, a.binary = inv.CompileArgs()
-	a.listing = a.workspace.List(inv.Dir, packages, inv.BuildFlags())
+	if a.listing, err = a.workspace.List(inv.Dir, packages, inv.BuildFlags()); err != nil {
+		return err
+	}
 	if err := a.workspace.Instrument(a.listing, a.sources); err != nil {
 		return err
 	}
