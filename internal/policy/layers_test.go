@@ -153,15 +153,17 @@ var layers = []struct {
 	{"github.com/leakgate/leakgate", nil},                                           // the sources, for -auto
 	{"cmd/leakgate/internal/auto/repeat", []string{"internal/envvar", "leakcheck"}}, // linked into tests
 	{"cmd/leakgate/internal/auto/repeat/seeds", nil},                                // linked into tests
+	{"cmd/leakgate/internal/auto/repeat/ended", nil},                                // linked into tests
 	{"cmd/leakgate/internal/auto/workspace", []string{
-		"cmd/leakgate/internal/auto/source", "cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/auto/repeat/seeds", "cmd/leakgate/internal/gotest", "internal/envvar", "internal/wholefile",
+		"cmd/leakgate/internal/auto/source", "cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/auto/repeat/ended", "cmd/leakgate/internal/auto/repeat/seeds",
+		"cmd/leakgate/internal/gotest", "internal/envvar", "internal/wholefile",
 	}},
 	{"cmd/leakgate/internal/auto/drive", []string{
-		"cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/gotest", "internal/envvar", "internal/textfmt", "internal/verdict",
+		"cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "internal/envvar", "internal/textfmt", "internal/verdict",
 	}},
 	{"cmd/leakgate/internal/auto/source", []string{"internal/symbol"}},
 	{"cmd/leakgate/internal/auto/finding", []string{
-		"cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/repeat", "golden", "internal/symbol", "internal/textfmt", "internal/verdict",
+		"cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/auto/source", "golden", "internal/symbol", "internal/textfmt", "internal/verdict",
 	}},
 	{"cmd/leakgate/internal/artifacts", []string{"cmd/leakgate/internal/cli", "internal/symbol", "internal/verdict", "internal/wholefile"}},
 	{"cmd/leakgate/internal/goldens", []string{"golden", "internal/verdict", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome"}},

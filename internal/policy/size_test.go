@@ -18,7 +18,7 @@ import (
 // it is linked as plain "go test" does: without symbols and debug information.
 const sizeBudget = budgetHundredths << 20 / 100
 
-const budgetHundredths = 376
+const budgetHundredths = 430
 
 // TestBudgetIsWritten checks that users are told the budget.
 func TestBudgetIsWritten(t *testing.T) {

@@ -41,9 +41,9 @@ type Goroutine struct {
 type Call struct{ Function, At string }
 
 // Goroutines reads the output of runtime.Stack (go1.26 runtime/traceback.go): for each goroutine a
-// header "goroutine 7 [chan receive, 2 minutes]:", two lines a frame, innermost first, two for the go
-// statement, and the same for each ancestor after "[originating from goroutine 6]:", with an empty
-// line in between. It calls f for each, but those without frames.
+// header "goroutine 7 [chan receive, 2 minutes]:", two lines a frame, innermost first, two for the
+// go statement, and the same for each ancestor after "[originating from goroutine 6]:", with an
+// empty line in between. It calls f for each, but those without frames.
 func Goroutines(text string, f func(*Goroutine)) {
 	for more := true; more; {
 		var block string

@@ -201,8 +201,8 @@ type Holder struct {
 	Line int     `json:"line,omitempty"`
 }
 
-// Call is a call on a stack: the function, by the name that the linker knows, and the file:line that
-// it has come to.
+// Call is a call on a stack: the function, by the name that the linker knows, and the file:line
+// that it has come to.
 type Call struct {
 	Function string `json:"function"`
 	At       string `json:"at"`

@@ -2,6 +2,7 @@
 package artifact
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -142,7 +143,7 @@ func (a *Folder) SaveFiles(c Contents) error {
 	}
 	if obs := c.Obs; obs != nil && obs.Names != nil { // there was a scan
 		report := obs.WithNative()
-		files = append(files, file{"report.json", func(w io.Writer) error { return encodeJSON(w, report) }}, file{RetainedFile, report.WriteProfile})
+		files = append(files, file{"report.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(report) }}, file{RetainedFile, report.WriteProfile})
 		if recordsAllocations(obs.Report.Roots) {
 			files = append(files, file{"allocations.pb.gz", obs.Report.WriteAllocationProfile})
 		}
@@ -151,7 +152,7 @@ func (a *Folder) SaveFiles(c Contents) error {
 			texts = append(texts, [2]string{"heap.base.pb.gz", c.Base.Heap})
 		}
 		if base := c.Base.Report; base != nil {
-			files = append(files, file{"report.base.json", func(w io.Writer) error { return encodeJSON(w, base) }})
+			files = append(files, file{"report.base.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(base) }})
 		}
 	}
 	var err error
@@ -202,7 +203,7 @@ func (a *Folder) SaveResult(r *verdict.Result) error {
 	r.Seq = a.seq
 	r.Artifacts = a.Files
 	return writeFile(filepath.Join(a.Dir, verdict.FileName), func(w io.Writer) error {
-		return encodeJSON(w, r)
+		return json.NewEncoder(w).Encode(r)
 	})
 }
 

@@ -32,9 +32,9 @@ func Against(run, base *outcome.Run) (unmatched int) {
 	return unmatched
 }
 
-// AgainstRoots marks the assertions of a run of -auto whose bounds all fail in base too, at the same
-// rate within the noise, whichever tests show it. If an assertion also fails for something new, it
-// loses only the findings that base has.
+// AgainstRoots marks the assertions of a run of -auto whose bounds all fail in base too, at the
+// same rate within the noise, whichever tests show it. If an assertion also fails for something
+// new, it loses only the findings that base has.
 func AgainstRoots(run, base *outcome.Run) {
 	before := make(map[string]float64) // the highest rates, by cause
 	for _, p := range base.Packages {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat/ended"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/source"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/verdict"
@@ -83,7 +82,7 @@ func (m *Modules) lifetimeOf(h source.Handing, rate float64, all map[string]repe
 		return open
 	}
 	l := all[h.Key]
-	if l.Made == 0 && all[h.Key+ended.Nothing].Made > 0 {
+	if l.Made == 0 && l.Nothing > 0 {
 		return none
 	}
 	left := l.Made - l.Ended

@@ -46,8 +46,8 @@ var modules = &Modules{
 	Std: symbol.NamedModules([]string{"shop"}),
 }
 
-// stack is the calls of a stack, by their functions: those that begin with "Test" are in a test file
-// of example.com/app, and those without a package are in its other files.
+// stack is the calls of a stack, by their functions: those that begin with "Test" are in a test
+// file of example.com/app, and those without a package are in its other files.
 func stack(functions ...string) []verdict.Call {
 	var calls []verdict.Call
 	for _, f := range functions {
@@ -133,7 +133,7 @@ func TestHandedOut(t *testing.T) {
 		"ended in most calls":           {stack("run", "New", "TestNew"), counts{"example.com/app.New": {Made: 1, Ended: 0.9}}, Leak},
 		"not counted":                   {stack("run", "New", "TestNew"), nil, Unended},
 		"made before":                   {stack("run", "New", "TestNew"), counts{}, Unended},
-		"nothing was handed out":        {stack("run", "New", "TestNew"), counts{"example.com/app.New!": {Made: 1}}, Leak},
+		"nothing was handed out":        {stack("run", "New", "TestNew"), counts{"example.com/app.New": {Nothing: 1}}, Leak},
 		"the module's own call of it":   {stack("run", "New", "Serve", "TestServe"), counts{"example.com/app.New": {Made: 1}}, Leak},
 		"a function of the test's":      {stack("run", "New", "TestNew", "Serve"), counts{"example.com/app.New": {Made: 1}}, Unended},
 		"its receiver is not ended":     {stack("example.com/app.(*Server).Handle", "TestNew"), counts{"example.com/app.Server": {Made: 1}}, Unended},

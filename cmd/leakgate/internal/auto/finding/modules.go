@@ -56,7 +56,8 @@ func longest(paths []string, pkg string) string {
 }
 
 // written returns calls by the names that the source has: the compiler names a function literal of
-// a function that it inlines by the function around: "app_test.TestNew.New.func1" for app.New.func1.
+// a function that it inlines by the function around, "app_test.TestNew.New.func1" for
+// app.New.func1.
 func (m *Modules) written(stack []verdict.Call) []verdict.Call {
 	stack = slices.Clone(stack)
 	for i, c := range stack {

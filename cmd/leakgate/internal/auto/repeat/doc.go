@@ -93,8 +93,9 @@ type Event struct {
 	Log       []string            `json:",omitempty"` // "explored": what leakcheck said beside its record
 }
 
-// A Lifetime is how many objects one call hands out, and how many it ends.
-type Lifetime struct{ Made, Ended float64 }
+// A Lifetime is how many objects one call hands out, how many it ends, and how often it hands out
+// nothing, because it fails.
+type Lifetime struct{ Made, Ended, Nothing float64 }
 
 // Mark begins a line of the output, before the number and the name of a call's function. The output
 // up to the next mark is that of the call.

@@ -12,8 +12,8 @@ import (
 
 // A Listing is what tests of some packages are built from.
 type Listing struct {
-	// Versions are those of modules other than the user's, by path; for a replaced module, "=> " and
-	// its replacement. Test binaries do not record all of them.
+	// Versions are those of modules other than the user's, by path; for a replaced module, "=> "
+	// and its replacement. Test binaries do not record all of them.
 	Versions map[string]string
 	Own      []Listed        // packages of the user's modules
 	OnlyTest map[string]bool // those that help tests, and that no other code imports

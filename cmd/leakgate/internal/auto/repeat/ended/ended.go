@@ -1,5 +1,5 @@
-// Package ended counts how many objects a module hands out, and how many of these are ended: closed,
-// stopped, cancelled. leakgate run -auto adds calls of it to the module's functions.
+// Package ended counts how many objects a module hands out, and how many of these are ended:
+// closed, stopped, cancelled. leakgate run -auto adds calls of it to the module's functions.
 //
 // Until Begin, its functions do nothing. It refers to objects by weak pointers alone. All functions
 // may be called by several goroutines.
@@ -18,22 +18,23 @@ import (
 	"weak"
 )
 
-// A Count is how many objects were handed out under a key, and how many of them were ended. A key is
-// the name of the function that handed them out, or of their type.
-type Count struct{ Made, Ended int64 }
+// A tally is how many objects were handed out under a key, how many of them were ended, and how
+// many calls handed out nothing, because they failed. A key is the name of the function that handed
+// them out, or of their type.
+type tally struct{ made, ended, nothing int64 }
 
 // An object is one that was handed out, or that was passed to the module.
 type object struct {
 	keys  []string
 	ended bool
-	typ   reflect.Type // of an object that was passed to the module: a pointer or channel; nil for others
+	typ   reflect.Type // of what was passed to the module: a pointer or channel; nil for others
 }
 
 var (
 	begun atomic.Bool
 
 	mu      sync.Mutex // guards what follows
-	counts  = make(map[string]*Count)
+	counts  = make(map[string]*tally)
 	objects = make(map[weak.Pointer[byte]]*object)
 	pruneAt = minPrune
 )
@@ -44,12 +45,12 @@ const minPrune = 1 << 10
 // Begin starts to count.
 func Begin() { begun.Store(true) }
 
-// Each calls visit with what was counted since Begin. Objects that were passed to the module count as
-// ended if they are garbage, cancelled or closed.
-func Each(visit func(key string, made, ended int64)) {
+// Each calls visit with what was counted since Begin. Objects that were passed to the module count
+// as ended if they are garbage, cancelled or closed.
+func Each(visit func(key string, made, ended, nothing int64)) {
 	mu.Lock()
 	defer mu.Unlock()
-	all := make(map[string]Count, len(counts))
+	all := make(map[string]tally, len(counts))
 	for key, c := range counts {
 		all[key] = *c
 	}
@@ -60,13 +61,13 @@ func Each(visit func(key string, made, ended int64)) {
 		if at := ptr.Value(); at == nil || isOver(o.typ, unsafe.Pointer(at)) {
 			for _, key := range o.keys {
 				c := all[key]
-				c.Ended++
+				c.ended++
 				all[key] = c
 			}
 		}
 	}
 	for key, c := range all {
-		visit(key, c.Made, c.Ended)
+		visit(key, c.made, c.ended, c.nothing)
 	}
 }
 
@@ -78,12 +79,9 @@ func Made[T any](function string, result *T) {
 	if at, typ := pointer(*result); at != nil {
 		made(at, nil, function, nameOf(typ))
 	} else {
-		add(function+Nothing, 1, 0)
+		failed(function)
 	}
 }
-
-// Nothing ends the key of the calls that handed out nothing, because they failed.
-const Nothing = "!"
 
 // MadeField is Made for a result whose use ends with that of one of its fields: the result is a
 // struct that embeds the field, or has it as a channel that callers close.
@@ -131,7 +129,7 @@ func MadeFunc[F ~func()](key string, result *F) {
 	case !begun.Load():
 		return
 	case end == nil:
-		add(key+Nothing, 1, 0)
+		failed(key)
 		return
 	}
 	add(key, 1, 0)
@@ -149,7 +147,7 @@ func MadeFuncErr[F ~func() error](key string, result *F) {
 	case !begun.Load():
 		return
 	case end == nil:
-		add(key+Nothing, 1, 0)
+		failed(key)
 		return
 	}
 	add(key, 1, 0)
@@ -172,12 +170,12 @@ func Ended[T any](obj *T) {
 	if o == nil { // no function of the module made it
 		o = &object{keys: []string{nameOf(reflect.TypeFor[*T]())}}
 		objects[ptr] = o
-		count(o.keys[0]).Made++
+		count(o.keys[0]).made++
 	}
 	if !o.ended {
 		o.ended = true
 		for _, key := range o.keys {
-			count(key).Ended++
+			count(key).ended++
 		}
 	}
 	prune()
@@ -240,7 +238,7 @@ func made(at unsafe.Pointer, typ reflect.Type, keys ...string) {
 	for _, key := range keys {
 		if !slices.Contains(o.keys, key) { // it may be handed on by several functions
 			o.keys = append(o.keys, key)
-			count(key).Made++
+			count(key).made++
 		}
 	}
 	prune()
@@ -250,13 +248,19 @@ func add(key string, made, ended int64) {
 	mu.Lock()
 	defer mu.Unlock()
 	c := count(key)
-	c.Made, c.Ended = c.Made+made, c.Ended+ended
+	c.made, c.ended = c.made+made, c.ended+ended
 }
 
-func count(key string) *Count {
+func failed(key string) {
+	mu.Lock()
+	defer mu.Unlock()
+	count(key).nothing++
+}
+
+func count(key string) *tally {
 	c := counts[key]
 	if c == nil {
-		c = new(Count)
+		c = new(tally)
 		counts[key] = c
 	}
 	return c
@@ -273,7 +277,7 @@ func prune() {
 		}
 		if o.typ != nil {
 			for _, key := range o.keys {
-				count(key).Ended++
+				count(key).ended++
 			}
 		}
 		delete(objects, ptr)
