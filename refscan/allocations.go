@@ -36,7 +36,7 @@ func readAllocations(s *Snapshot) (attribute.Charged, func(*attribute.Node, *Nod
 	return a.charge, a.finish
 }
 
-func (a *allocationSites) charge(n *attribute.Node, obj uint32, bytes int64) {
+func (a *allocationSites) charge(n *attribute.Node, obj uint32, objects, bytes int64) {
 	bucket, known := a.bucket[obj]
 	if !known {
 		return
@@ -51,7 +51,7 @@ func (a *allocationSites) charge(n *attribute.Node, obj uint32, bytes int64) {
 		site = &Allocation{}
 		sites[bucket] = site
 	}
-	site.Objects++
+	site.Objects += objects
 	site.Bytes += bytes
 }
 

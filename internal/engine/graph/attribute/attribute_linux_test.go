@@ -29,7 +29,7 @@ func TestAttributionByManyIsTheSame(t *testing.T) {
 	}
 	attribute := func(procs, size int, portions heaptype.PortionSizes) (*attribute.Result, []charge) {
 		var charges []charge
-		record := func(n *attribute.Node, obj uint32, bytes int64) {
+		record := func(n *attribute.Node, obj uint32, objects, bytes int64) {
 			charges = append(charges, charge{n.Name, obj, bytes})
 		}
 		res := attribute.Run(graph(), root.Program{}, attribute.Options{Charged: record, Workers: procs, TaskSize: size, Portions: portions})

@@ -36,15 +36,20 @@ type Claim struct {
 	Untyped        bool // the object is not of its node's type, but an object of that type holds it
 }
 
-// Charged is called with each object and the node that it is charged to. Of small values that share
-// a block it receives only the first, with the block's number: the allocation of a block is that of
+// Charged is called with each object and the node that it is charged to, and with the blocks that
+// belong to an object, such as the tables of a map, with objects 0. Of small values that share a
+// block it receives only the first, with the block's number: the allocation of a block is that of
 // its first value, and the memory profiler does not see later allocations in the rest of the block
 // (go1.26 runtime/malloc.go, mallocgcTiny).
-type Charged func(n *Node, obj uint32, bytes int64)
+type Charged func(n *Node, obj uint32, objects, bytes int64)
 
-// Claim calls c if a claim is of an object, or of the first value in a block of the tiny allocator.
+// Claim calls c if a claim is of an object or a part of one, or of the first value in a block of the
+// tiny allocator.
 func (c Charged) Claim(n *Node, what Claim) {
-	if what.Kind == KindObject || what.Kind == KindTiny && what.Off == 0 {
-		c(n, what.Obj, what.Bytes)
+	switch {
+	case what.Kind == KindPart:
+		c(n, what.Obj, 0, what.Bytes)
+	case what.Kind == KindObject || what.Kind == KindTiny && what.Off == 0:
+		c(n, what.Obj, 1, what.Bytes)
 	}
 }

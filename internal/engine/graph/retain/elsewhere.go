@@ -62,7 +62,7 @@ func Elsewhere(
 			each(obj)
 		}
 	}
-	watch.Charge = attribute.Charged(func(n *attribute.Node, obj uint32, bytes int64) {
+	watch.Charge = attribute.Charged(func(n *attribute.Node, obj uint32, _, bytes int64) {
 		if meant.Has(obj) && isHolder(n.Top().Root) {
 			found(n, bytes)
 		}

@@ -67,8 +67,8 @@ func (w *Wording) making(l *finding.Leak) (made, filled []verdict.Call) {
 	return made, filled
 }
 
-// isKey reports whether a branch is the keys of a map, which callers often make.
-func isKey(b *tree.Branch) bool { return strings.HasPrefix(b.Name, "[$key]") }
+// isKey reports whether a branch is strings that are the keys of a map, which callers often make.
+func isKey(b *tree.Branch) bool { return strings.HasPrefix(b.Name, "[$key]") && b.Typ == "string" }
 
 // containerOf returns the map or slice whose elements grow; nil: none.
 func containerOf(l *finding.Leak) *tree.Branch {
@@ -100,23 +100,23 @@ func (w *Wording) transportOf(l *finding.Leak) (made []verdict.Call) {
 	return made
 }
 
-// allocatedBy returns the program's calls on the stack that allocated most of the objects of a
-// branch in the recorded batch.
+// allocatedBy returns the program's calls on the stack that allocated most of the memory of a branch
+// in the recorded batch.
 func (w *Wording) allocatedBy(b *tree.Branch) []verdict.Call {
-	objects := make(map[string]int64)
+	bytes := make(map[string]int64)
 	stacks := make(map[string][]refscan.SourceFrame)
 	for _, a := range w.recordsOf(b) {
 		key := fmt.Sprint(a.Stack)
-		objects[key] += a.Objects
+		bytes[key] += a.Bytes
 		stacks[key] = a.Stack
 	}
 	top := ""
-	for key, n := range objects {
-		if n > objects[top] || n == objects[top] && key < top {
+	for key, n := range bytes {
+		if n > bytes[top] || n == bytes[top] && key < top {
 			top = key
 		}
 	}
-	if objects[top] <= 0 {
+	if bytes[top] <= 0 {
 		return nil
 	}
 	var calls []pile.Call
@@ -143,7 +143,7 @@ func (w *Wording) recordsOf(b *tree.Branch) []refscan.Allocation {
 		m.Forest.All(func(b *tree.Branch) bool {
 			if b.GrowthKey() == key {
 				for _, a := range b.Allocations {
-					a.Objects *= sign
+					a.Objects, a.Bytes = sign*a.Objects, sign*a.Bytes
 					records = append(records, a)
 				}
 			}

@@ -26,6 +26,9 @@ func (m *Modules) handedOut(g *Growth, stack []verdict.Call, maker int, e Eviden
 	if by := m.underWay(called, e.Record.Bounds); by != "" {
 		return Unended, by + " is still in " + short(called.Function), ""
 	}
+	if reason := m.gotByTest(g, e.Lifetimes); reason != "" {
+		return Unended, "the test does not " + reason, ""
+	}
 	handings := m.Handings(called.Function)
 	handings = slices.DeleteFunc(slices.Clone(handings), func(h source.Handing) bool { return !concerns(h, g.Bound.Holder) })
 	// What is passed, such as the context of a call, matters if there is nothing else to end.
@@ -46,6 +49,42 @@ func (m *Modules) handedOut(g *Growth, stack []verdict.Call, maker int, e Eviden
 		return Unended, "the test does not " + reason, ""
 	}
 	return Leak, "", ""
+}
+
+// gotByTest says what a test does not end, though it got it from the modules and it holds what
+// grows, or goroutines that grow run its methods; "" if there is no such object.
+func (m *Modules) gotByTest(g *Growth, all map[string]repeat.Lifetime) string {
+	h := g.Bound.Holder
+	types := h.Types
+	if h.Kind == "goroutine" {
+		types = nil
+		for _, c := range h.Runs {
+			types = append(types, receiver(c.Function))
+		}
+		for _, held := range h.Holds {
+			types = append(types, strings.TrimLeft(held, "*"))
+		}
+	}
+	for _, typ := range types {
+		typ, _, _ = strings.Cut(typ, "[")
+		l := all[typ+repeat.ToTests]
+		if how := m.Ends(typ); how != "" && l.Made > 0 && m.lifetimeOf(source.Handing{Key: typ + repeat.ToTests}, g.Bound.PerCall, all) == open {
+			g.Mixed = g.Mixed || l.Ended > 0
+			return how + " the " + symbol.Short(typ) + " that it gets"
+		}
+	}
+	return ""
+}
+
+// receiver returns the full name of the type of a method's receiver; "" for other functions, and
+// for literals, which need not refer to it.
+func receiver(function string) string {
+	pkg, name := symbol.Split(function)
+	typ, method, ok := strings.Cut(strings.TrimPrefix(name, "(*"), ").")
+	if !ok || strings.Contains(method, ".") {
+		return ""
+	}
+	return pkg + "." + typ
 }
 
 // isPassed reports whether it is for what a caller passes.

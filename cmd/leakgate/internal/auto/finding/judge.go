@@ -44,6 +44,9 @@ type Modules struct {
 	Std  *symbol.Modules   // tells the standard library's packages from others
 	// Handings returns how a function leaves it to its callers to end what it makes.
 	Handings func(function string) []source.Handing
+	// Ends says how a caller ends the use of a type, given by its full name: "call Close of"; "" if
+	// it does not
+	Ends func(typ string) string
 	// OnlyTests takes the name of a function and returns the function, the type of a method or the
 	// package that only tests use; "" if other code uses it.
 	OnlyTests func(function string) string

@@ -33,6 +33,12 @@ var modules = &Modules{
 		}
 		return nil
 	},
+	Ends: func(typ string) string {
+		if typ == "example.com/app.Session" {
+			return "call Close of"
+		}
+		return ""
+	},
 	OnlyTests: func(function string) string {
 		if function == "example.com/app.(*fake).start" {
 			return "app.fake"

@@ -97,6 +97,9 @@ type Event struct {
 // nothing, because it fails.
 type Lifetime struct{ Made, Ended, Nothing float64 }
 
+// ToTests ends the keys of Lifetimes that are of what tests get, by its type.
+const ToTests = "@test"
+
 // Mark begins a line of the output, before the number and the name of a call's function. The output
 // up to the next mark is that of the call.
 const Mark = "\x00leakgate "

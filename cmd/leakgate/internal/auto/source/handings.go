@@ -26,6 +26,17 @@ func (f *Finder) Handings(function string) []Handing {
 	return nil
 }
 
+// Ends says how a caller ends the use of a type, given by its full name: "call Close of"; "" if it
+// does not.
+func (f *Finder) Ends(typ string) string {
+	pkg, name := symbol.Split(typ)
+	known := f.of(pkg)
+	if known == nil || !known.ends[name].known() {
+		return ""
+	}
+	return strings.TrimSpace(known.ends[name].how())
+}
+
 // A declaration is a function, and the file that declares it.
 type declaration struct {
 	file *ast.File
@@ -174,6 +185,13 @@ func (f *Finder) resultHanding(pkg string, known *facts, file *ast.File, typ ast
 	switch {
 	case !e.seen:
 		h.Key, h.call = "", ""
+	case e.function != "":
+		h.call, h.fields = "MadeWithFunc", []string{e.function}
+	case e.value && len(e.fields) == 0:
+		h.Key = of + "." + name
+		if _, isPointer := typ.(*ast.StarExpr); !isPointer {
+			h.call = "MadeValue"
+		}
 	case e.channel != "":
 		h.call, h.fields = "MadeField", append(slices.Clone(e.fields), e.channel)
 	case len(e.fields) > 0:

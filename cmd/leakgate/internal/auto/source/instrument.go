@@ -34,7 +34,7 @@ func (f *Finder) Instrument(pkg, name, ended string) ([]byte, error) {
 	e := &editor{set: set}
 	for _, d := range file.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil && !hasDirective(fn) && fn.Name.Name != "_" {
-			e.function(fn, f.handings(pkg, known, file, fn))
+			e.function(pkg, fn, f.handings(pkg, known, file, fn))
 			e.ending(pkg, known, fn)
 		}
 	}
@@ -53,12 +53,14 @@ func hasDirective(fn *ast.FuncDecl) bool {
 }
 
 // function adds the calls for what a function hands out and is given.
-func (e *editor) function(fn *ast.FuncDecl, handings []Handing) {
+func (e *editor) function(pkg string, fn *ast.FuncDecl, handings []Handing) {
 	var results []string
 	code := ""
 	for _, h := range handings {
 		switch h.call {
-		case "Made", "MadeFunc", "MadeFuncErr", "MadeField":
+		case "MadeValue":
+			code += fmt.Sprintf(" %s.MadeValue(%q);", lifetimes, h.Key)
+		case "Made", "MadeFunc", "MadeFuncErr", "MadeField", "MadeWithFunc":
 			if results == nil {
 				results = e.nameResults(fn.Type.Results)
 			}
@@ -70,7 +72,11 @@ func (e *editor) function(fn *ast.FuncDecl, handings []Handing) {
 			for _, f := range h.fields {
 				fields += fmt.Sprintf(", %q", f)
 			}
-			code += fmt.Sprintf(" defer %s.%s(%q, &%s%s);", lifetimes, h.call, h.Key, name, fields)
+			key := h.Key
+			if h.call == "Made" {
+				key = pkg + "." + nameOf(fn)
+			}
+			code += fmt.Sprintf(" defer %s.%s(%q, &%s%s);", lifetimes, h.call, key, name, fields)
 		case "Passed":
 			code += fmt.Sprintf(" %s.Passed(%q, %s);", lifetimes, h.Key, h.param)
 		case "Did":
@@ -108,7 +114,11 @@ func (e *editor) ending(pkg string, known *facts, fn *ast.FuncDecl) {
 	for _, name := range known.undoes(fn) {
 		code += fmt.Sprintf(" %s.Undid(%q);", lifetimes, pkg+"."+name)
 	}
-	if fn.Recv != nil && len(fn.Recv.List) == 1 && ends(fn) && isPointerMethod(fn) {
+	switch {
+	case fn.Recv == nil || len(fn.Recv.List) != 1 || !ends(fn):
+	case !isPointerMethod(fn):
+		code += fmt.Sprintf(" %s.EndedValue(%q);", lifetimes, pkg+"."+typeName(fn.Recv.List[0].Type))
+	default:
 		field := fn.Recv.List[0]
 		name := "leakgatereceiver"
 		if len(field.Names) > 0 {

@@ -62,8 +62,9 @@ type ending struct {
 	method string
 	fields []string // embedded fields that lead to the type that has the method
 	seen   bool     // calls of it are counted
-	// an exported channel that callers close, in place of a method
-	channel string
+	// an exported channel that callers close, or function that they call, in place of a method
+	channel, function string
+	value             bool // the method has no pointer receiver
 }
 
 // channels are names of fields that callers close, in lower case.
@@ -71,14 +72,17 @@ var channels = []string{"quit", "done", "stop", "exit", "close", "closed", "clos
 
 // how says what a caller does to a value of the type, whose name follows.
 func (e ending) how() string {
-	if e.channel != "" {
+	switch {
+	case e.channel != "":
 		return "close " + e.channel + " of "
+	case e.function != "":
+		return "call " + e.function + " of "
 	}
 	return "call " + e.method + " of "
 }
 
 // known reports whether there is a way to end the use of the type.
-func (e ending) known() bool { return e.method != "" || e.channel != "" }
+func (e ending) known() bool { return e.method != "" || e.channel != "" || e.function != "" }
 
 // ends reports whether a method ends the use of its receiver: by its name, or as a Wait that closes
 // a channel, from which the goroutines of a pool learn that nothing more comes. Any other Wait, for
@@ -139,7 +143,7 @@ func methodsThatEnd(files []*ast.File) map[string]ending {
 			case *ast.FuncDecl:
 				if d.Recv != nil && len(d.Recv.List) == 1 && ends(d) {
 					if of := typeName(d.Recv.List[0].Type); found[of].method == "" {
-						found[of] = ending{method: d.Name.Name, seen: isPointerMethod(d)}
+						found[of] = ending{method: d.Name.Name, seen: true, value: !isPointerMethod(d)}
 					}
 				}
 			case *ast.GenDecl:
@@ -156,7 +160,8 @@ func methodsThatEnd(files []*ast.File) map[string]ending {
 		for outer, fields := range embedded {
 			for _, f := range fields {
 				if e := found[f]; e.known() && !found[outer].known() {
-					found[outer] = ending{e.method, append([]string{f}, e.fields...), e.seen, e.channel}
+					e.fields = append([]string{f}, e.fields...)
+					found[outer] = e
 					again = true
 				}
 			}
@@ -206,11 +211,16 @@ func noteType(t *ast.TypeSpec, found map[string]ending, embedded map[string][]st
 		}
 	case *ast.StructType:
 		for _, field := range of.Fields.List {
-			if _, isChannel := field.Type.(*ast.ChanType); isChannel && !found[t.Name.Name].known() {
-				for _, n := range field.Names {
-					if n.IsExported() && slices.Contains(channels, strings.ToLower(n.Name)) {
-						found[t.Name.Name] = ending{channel: n.Name, seen: true}
-					}
+			_, isChannel := field.Type.(*ast.ChanType)
+			_, isFunc := field.Type.(*ast.FuncType)
+			for _, n := range field.Names {
+				name := strings.ToLower(n.Name)
+				switch {
+				case !n.IsExported() || found[t.Name.Name].known():
+				case isChannel && slices.Contains(channels, name):
+					found[t.Name.Name] = ending{channel: n.Name, seen: true}
+				case isFunc && slices.Contains(endings, name):
+					found[t.Name.Name] = ending{function: n.Name, seen: true}
 				}
 			}
 			if len(field.Names) > 0 {
