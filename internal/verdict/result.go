@@ -206,6 +206,9 @@ type Holder struct {
 type Call struct {
 	Function string `json:"function"`
 	At       string `json:"at"`
+	// the function that it calls, where At may be the line of the statement after that call: the
+	// stack was taken by return addresses; "" otherwise
+	Calls string `json:"calls,omitempty"`
 }
 
 // MaxBroken is how many lines of a golden file a record has at most.

@@ -43,8 +43,8 @@ type Claim struct {
 // (go1.26 runtime/malloc.go, mallocgcTiny).
 type Charged func(n *Node, obj uint32, objects, bytes int64)
 
-// Claim calls c if a claim is of an object or a part of one, or of the first value in a block of the
-// tiny allocator.
+// Claim calls c if a claim is of an object or a part of one, or of the first value in a block of
+// the tiny allocator.
 func (c Charged) Claim(n *Node, what Claim) {
 	switch {
 	case what.Kind == KindPart:

@@ -24,12 +24,15 @@ func (w *Wording) making(l *finding.Leak) (made, filled []verdict.Call) {
 	case l.Goroutines != nil && w.isIdle(l):
 		return w.transportOf(l), nil
 	case l.Goroutines != nil:
-		created := pile.Call{Function: l.Origin.CreatedBy, At: l.Origin.CreatedAt}
-		calls := l.Goroutines.Ancestors
-		if len(calls) > 0 {
-			calls = calls[1:] // the first is the go statement, which is known more precisely
+		// The first of the ancestors is the go statement, which is known more precisely.
+		made = w.callsOf([]pile.Call{{Function: l.Origin.CreatedBy, At: l.Origin.CreatedAt}})
+		for i, c := range l.Goroutines.Ancestors {
+			if calls := w.callsOf([]pile.Call{c}); i > 0 && calls != nil && len(made) < maxMade {
+				calls[0].Calls = l.Goroutines.Ancestors[i-1].Function
+				made = append(made, calls...)
+			}
 		}
-		return w.callsOf(append([]pile.Call{created}, calls...)), nil
+		return made, nil
 	case l.IsResource():
 		for _, by := range w.Makers[l.Resources[0].Kind.String()] {
 			// A test's own does not excuse the others.
@@ -100,8 +103,8 @@ func (w *Wording) transportOf(l *finding.Leak) (made []verdict.Call) {
 	return made
 }
 
-// allocatedBy returns the program's calls on the stack that allocated most of the memory of a branch
-// in the recorded batch.
+// allocatedBy returns the program's calls on the stack that allocated most of the memory of a
+// branch in the recorded batch.
 func (w *Wording) allocatedBy(b *tree.Branch) []verdict.Call {
 	bytes := make(map[string]int64)
 	stacks := make(map[string][]refscan.SourceFrame)

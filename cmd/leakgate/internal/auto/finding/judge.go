@@ -47,6 +47,8 @@ type Modules struct {
 	// Ends says how a caller ends the use of a type, given by its full name: "call Close of"; "" if
 	// it does not
 	Ends func(typ string) string
+	// CallAt returns the file:line of the call of a function before a file:line that it returns to.
+	CallAt func(at, function string) string
 	// OnlyTests takes the name of a function and returns the function, the type of a method or the
 	// package that only tests use; "" if other code uses it.
 	OnlyTests func(function string) string
@@ -151,6 +153,9 @@ func (m *Modules) classify(g *Growth, e Evidence) {
 	if maker < 0 {
 		g.Class, g.Module = m.withoutMaker(&g.Bound, stack)
 		return
+	}
+	if c := &stack[maker]; c.Calls != "" {
+		c.At = m.CallAt(c.At, c.Calls)
 	}
 	g.Maker = &stack[maker]
 	if why, ok := m.isOfTests(*g.Maker); ok {

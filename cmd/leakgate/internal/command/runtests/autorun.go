@@ -82,7 +82,7 @@ func (a *autoRun) modules(file string, p *source.Package) (*finding.Modules, err
 	}
 	m := &finding.Modules{
 		Own: append([]string{info.Main.Path, p.Module.Path}, slices.Collect(maps.Keys(a.workspace.Modules))...), Deps: make(map[string]string), Dirs: a.workspace.Modules,
-		Std: symbol.ModulesOf(info), Ignored: a.ignored.Match, Handings: a.sources.Handings, Ends: a.sources.Ends,
+		Std: symbol.ModulesOf(info), Ignored: a.ignored.Match, Handings: a.sources.Handings, Ends: a.sources.Ends, CallAt: source.CallAt,
 		OnlyTests: func(function string) string {
 			if pkg := symbol.Package(function); a.listing.OnlyTest[pkg] {
 				return pkg
