@@ -39,6 +39,7 @@ var nameCuts = map[string]string{
 	"leakcheck/internal/message/trace.go: nameInFrame":                     "the variable of a function, which is an identifier",
 	"cmd/leakgate/internal/auto/finding/handed.go: receiver":               "behind the package, which symbol.Split tells",
 	"cmd/leakgate/internal/auto/finding/modules.go: written":               "behind the package, which is known: the function that is inlined",
+	"cmd/leakgate/internal/auto/source/callat.go: CallAt":                  "behind the package, which symbol.Split tells",
 	"cmd/leakgate/internal/auto/source/handings.go: Handings":              "behind the package, which is known: the function that is inlined",
 	"leakcheck/internal/naming/pattern.go: AtBoundary":                     "of a path: fields; a pattern may end in the path of a package, too",
 }
