@@ -20,16 +20,13 @@ import (
 // each allocation tell the callers.
 
 // makers lists the functions that make a resource by prefix (go1.26 and go1.27 os/exec_posix.go,
-// os/tempfile.go, os/file.go, os/file_unix.go, net/fd_unix.go). Those that may also open what is
-// there come last.
+// os/tempfile.go, os/file.go, os/file_unix.go, net/fd_unix.go). Those that make something for certain
+// come first, and those that may also open what is there last.
 var makers = [...][]string{
 	ledger.Process:    {"os.StartProcess"},
 	ledger.Descriptor: {"syscall.Open", "os.NewFile", "os.newFile", "net.newFD"},
-	ledger.File:       {"os.CreateTemp", "os.MkdirTemp", "os.Create", "os.WriteFile", "os.Mkdir", opens},
+	ledger.File:       {"os.CreateTemp", "os.MkdirTemp", "os.Mkdir", "os.Create", "os.WriteFile", "os.OpenFile"},
 }
-
-// opens is the function that makes a file, or opens one.
-const opens = "os.OpenFile"
 
 // A product is what calls make: a resource, or an entry of a registry.
 type product struct {
@@ -92,38 +89,37 @@ func (x *Experiment) findMakers(before allocations) {
 	x.words.Makers = make(map[string][]wording.Maker)
 	for i, p := range all {
 		var by []*made
-		certain := false
 		for _, m := range found[i] {
 			if m.n >= p.least {
-				by, certain = append(by, m), certain || !m.mayOpen
+				by = append(by, m)
 			}
 		}
 		sort.Slice(by, func(i, j int) bool { // package slices would take 8 KB of code
-			return cmp.Or(cmp.Compare(by[j].n, by[i].n), cmp.Compare(by[i].At, by[j].At)) < 0
+			return cmp.Or(cmp.Compare(by[i].rank, by[j].rank), cmp.Compare(by[j].n, by[i].n), cmp.Compare(by[i].At, by[j].At)) < 0
 		})
 		for _, m := range by {
-			if !certain || !m.mayOpen {
+			if isFile := p.name == ledger.File.String(); !isFile || m.rank == by[0].rank {
 				x.words.Makers[p.name] = append(x.words.Makers[p.name], m.Maker)
 			}
 		}
 	}
 }
 
-// made is what a call has made: how many, and whether it may have been there before.
+// made is what a call has made: how many, and by which of the functions, which says how certain it
+// is that they were not there before.
 type made struct {
 	wording.Maker
-	n       int64
-	mayOpen bool
+	n    int64
+	rank int
 }
 
 // maker returns the call of the program's through which one of some functions, given by prefix, was
 // called, with the program's calls that led to it, if a stack that has allocated has one.
 func (x *Experiment) maker(prefixes []string, stack []uintptr) (by made, ok bool) {
 	for _, f := range observe.MemProfileFrames(stack) {
-		for _, prefix := range prefixes {
-			if strings.HasPrefix(f.Func, prefix) {
-				by.mayOpen = prefix == opens && (!ok || by.mayOpen)
-				ok = true
+		for i, prefix := range prefixes {
+			if strings.HasPrefix(f.Func, prefix) && (!ok || i < by.rank) {
+				by.rank, ok = i, true
 				break
 			}
 		}

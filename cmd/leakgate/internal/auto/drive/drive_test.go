@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,37 +80,39 @@ EOF`)
 	require.Equal(t, []Tried{{Name: "BenchmarkA", Status: "ok"}}, r.Benchmarks)
 }
 
-// Functions that had no room are explored after the others, and one that did not come back at first
-// comes last. It is not known what it leaves, if its time is over.
-func TestWaves(t *testing.T) {
+// A group that was explored has its verdict, whatever ends the process later. A function that did
+// not come back at first comes last, in a process of its own. It is not known what it leaves, if its
+// time is over.
+func TestVerdictsAreKept(t *testing.T) {
 	b := stub(t, `
 label=$(sed 's/.*"Label":"\([^"]*\)".*/\1/' $orders)
 records=$(dirname $orders)/records
-mkdir $records
-result='"verdict":"pass"'
+mkdir -p $records/1 $records/2
 (
 	echo '{"Event":"begin"}'
 	case $(cat $orders) in
-	*TestC*TestA*)
-		echo '{"Event":"hangs","Function":"TestC","Took":400000000}'
-		exit ;;
 	*TestA*)
 		echo '{"Event":"tried","Function":"TestA","Status":"ok","Took":1}'
-		echo '{"Event":"tried","Function":"TestB","Status":"left","Took":2}'
-		echo '{"Event":"explore","Functions":["TestA"]}' ;;
-	*TestB*)
-		echo '{"Event":"explore","Functions":["TestB"]}' ;;
+		echo '{"Event":"tried","Function":"TestB","Status":"ok","Took":2}'
+		echo '{"Event":"explore","Label":"'$label'-1","Functions":["TestA","TestB"]}'
+		echo '{"Event":"explored","Label":"'$label'-1"}'
+		echo '{"Event":"hangs","Function":"TestC","Took":400000000}'
+		printf '{"test":"%s-1","verdict":"pass"}' "$label" > $records/1/result.json
+		exit ;;
+	*TestD*)
+		echo '{"Event":"tried","Function":"TestD","Status":"ok","Took":2}'
+		echo '{"Event":"explore","Label":"'$label'-1","Functions":["TestD"]}' ;;
 	*)
 		echo '{"Event":"tried","Function":"TestC","Status":"ok","Took":900000000}'
-		echo '{"Event":"explore","Functions":["TestC"]}' ;;
+		echo '{"Event":"explore","Label":"'$label'-1","Functions":["TestC"]}'
+		printf '{"test":"%s-1","verdict":"unknown","cause":"the test times out in 1s: once"}' "$label" > $records/1/result.json ;;
 	esac
-	echo '{"Event":"explored"}'
+	echo '{"Event":"explored","Label":"'$label'-1"}'
 	echo '{"Event":"end"}'
 ) > $journal
-grep -q TestC $orders && result='"verdict":"unknown","cause":"the test times out in 1s: once"'
-printf '{"test":"%s",%s}' "$label" "$result" > $records/result.json
-`)
-	r, err := b.Run(context.Background(), []string{"TestC", "TestA", "TestB"}, nil)
+grep -q TestD $orders && printf '{"test":"%s-1","verdict":"pass"}' "$label" > $records/1/result.json
+true`)
+	r, err := b.Run(context.Background(), []string{"TestA", "TestB", "TestC", "TestD"}, nil)
 	require.NoError(t, err)
 	require.Empty(t, r.Broken)
 	var statuses, groups []string
@@ -117,8 +120,8 @@ printf '{"test":"%s",%s}' "$label" "$result" > $records/result.json
 		statuses = append(statuses, f.Name+" "+string(f.Status))
 	}
 	for _, g := range r.Groups {
-		groups = append(groups, g.Functions...)
+		groups = append(groups, strings.Join(g.Functions, "+"))
 	}
-	require.Equal(t, []string{"TestC untold", "TestA ok", "TestB ok"}, statuses)
-	require.Equal(t, []string{"TestA", "TestB"}, groups)
+	require.Equal(t, []string{"TestA ok", "TestB ok", "TestC untold", "TestD ok"}, statuses)
+	require.Equal(t, []string{"TestA+TestB", "TestD"}, groups)
 }

@@ -69,12 +69,13 @@ func (s *state) holdIn(benchmarks []string, end time.Time) (*process, *repeat.Or
 		return nil, nil, err
 	}
 	o := &repeat.Orders{
-		Journal: filepath.Join(folder, "journal"), Benchmarks: benchmarks, Parent: os.Getpid(), Hangs: s.hangs(), Lifetimes: true,
+		Journal: filepath.Join(folder, "journal"), Benchmarks: benchmarks, Parent: pid, Hangs: s.hangs(), Lifetimes: true,
 		Artifacts: filepath.Join(folder, "records"), End: end, ProbeEnd: end.Add(-minLeft),
 	}
 	s.say("repeating the loops of", len(benchmarks), "benchmark")
-	p, err := s.start(o, folder)
+	p, err := s.start(o, folder, 0)
 	if err == nil {
+		s.report.Cut = s.report.Cut || !p.ended
 		err = s.ctx.Err()
 	}
 	return p, o, err

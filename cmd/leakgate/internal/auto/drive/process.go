@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -31,20 +32,26 @@ type process struct {
 	exit          string
 	journalFailed bool // the journal could not be written
 	tried         []Tried
-	group         []string
-	lifetimes     map[string]repeat.Lifetime // of the group
-	subtests      []string                   // of the only function of the group, if it grew
-	failed        string                     // function of the group that failed
-	failedOutput  string
-	held          []repeat.Event // loops that were explored to their end
+	groups        []group             // that were explored to their end
+	current       *group              // that is being explored
+	subtests      map[string][]string // of functions that grew alone
+	held          []repeat.Event      // loops that were explored to their end
 	hung          string
 	hungFor       time.Duration
-	log           string
 	output        *output
 }
 
-// start runs one process to its end, and reads its journal.
-func (s *state) start(o *repeat.Orders, folder string) (*process, error) {
+// A group is the functions of an exploration.
+type group struct {
+	functions []string
+	label     string
+	lifetimes map[string]repeat.Lifetime
+	log       string
+}
+
+// start runs one process to its end, and reads its journal. Processes that run at the same time have
+// different slots; the names of temporary files go by them.
+func (s *state) start(o *repeat.Orders, folder string, slot int) (*process, error) {
 	o.GODEBUG = cli.Lookup(s.Env, "GODEBUG")
 	data, err := json.Marshal(o)
 	if err != nil {
@@ -57,6 +64,9 @@ func (s *state) start(o *repeat.Orders, folder string) (*process, error) {
 	// The folder for temporary files is removed with the run, however the tests end. It is empty
 	// when a process starts: files in a folder that has too many are not counted.
 	temp := filepath.Join(s.Folder, "tmp")
+	if slot > 0 {
+		temp += fmt.Sprint("-", slot)
+	}
 	if err := errors.Join(os.RemoveAll(temp), os.MkdirAll(temp, 0o777)); err != nil {
 		return nil, err
 	}
@@ -68,7 +78,7 @@ func (s *state) start(o *repeat.Orders, folder string) (*process, error) {
 	cmd.Env = append(s.Env[:len(s.Env):len(s.Env)], "PWD="+s.Dir, envvar.Repeat.Set(orders), "TMPDIR="+temp,
 		// The stacks on which go statements lie tell whose goroutines they are.
 		"GODEBUG="+strings.TrimPrefix(o.GODEBUG+",tracebackancestors=8", ","))
-	p := &process{output: &output{}}
+	p := &process{output: &output{}, subtests: make(map[string][]string)}
 	cmd.Stdout, cmd.Stderr = p.output, p.output
 	// Processes that tests started and left behind are killed with the test process.
 	group := gotest.NewGroup(cmd)
@@ -85,9 +95,7 @@ func (s *state) start(o *repeat.Orders, folder string) (*process, error) {
 	if err != nil && cmd.ProcessState == nil {
 		return nil, fmt.Errorf("running the tests: %w", err)
 	}
-	err = p.read(o.Journal)
-	s.report.Cut = s.report.Cut || !p.ended
-	return p, err
+	return p, p.read(o.Journal)
 }
 
 // read takes the events of a journal. A line that a killed process did not complete is left out.
@@ -116,12 +124,17 @@ func (p *process) read(file string) error {
 			}
 			p.tried = append(p.tried, t)
 		case "explore":
-			p.group = e.Functions
+			p.current = &group{functions: e.Functions, label: e.Label}
 		case "explored":
-			p.failed, p.log, p.lifetimes = e.Function, strings.Join(e.Log, "\n"), e.Lifetimes
-			p.failedOutput = p.output.of(e.Mark)
+			if e.Function != "" { // it failed, and the group is explored without it
+				p.tried = append(p.tried, Tried{Name: e.Function, Status: repeat.Once, Reason: p.output.of(e.Mark)})
+			} else if p.current != nil {
+				p.current.lifetimes, p.current.log = e.Lifetimes, strings.Join(e.Log, "\n")
+				p.groups = append(p.groups, *p.current)
+			}
+			p.current = nil
 		case "subtests":
-			p.subtests = e.Functions
+			p.subtests[e.Function] = e.Functions
 		case "held":
 			if e.Status != repeat.Once {
 				p.held = append(p.held, e)
@@ -149,6 +162,10 @@ func (p *process) whyNotBegun() string {
 	return text + ": a TestMain that does not call m.Run, or an init function that ends it"
 }
 
+// ownTemp matches the folder for temporary files of a test process, also where names are folded. To
+// the user it is another one in each run.
+var ownTemp = regexp.MustCompile(`[^\s"]*/leakgate-auto-[^/\s"]*/p[^/\s"]*/tmp(-[0-9*]+)?/`)
+
 // readRecord returns the record with a label below dir, and its folder.
 func readRecord(dir, label string) (*verdict.Result, string, error) {
 	var found *verdict.Result
@@ -162,6 +179,7 @@ func readRecord(dir, label string) (*verdict.Result, string, error) {
 			return err
 		}
 		var r verdict.Result
+		data = ownTemp.ReplaceAll(data, []byte("$$TMPDIR/"))
 		if err := json.Unmarshal(data, &r); err != nil {
 			return err
 		}

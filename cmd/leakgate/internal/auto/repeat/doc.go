@@ -16,8 +16,9 @@ type Orders struct {
 	Functions []Function
 	// Benchmarks are those whose loops are explored, one after the other, instead of functions.
 	Benchmarks []string
+	Together   bool      // all functions are one group, however long they take
 	Subtests   string    // pattern of tests and subtests to run, as -test.run takes it; "": all
-	Label      string    // name of the exploration, by which its record is found
+	Label      string    // begins the names of explorations, by which their records are found
 	Artifacts  string    // folder for the record
 	End        time.Time // when all must be done
 
@@ -42,16 +43,23 @@ type Function struct {
 
 // Limits of what is repeated.
 const (
-	// maxGroup limits the time for one call of each function in a group, and groupCalls is how many
-	// such rounds must fit into the time left: those that AssertNoGrowth needs before it fails, 15
-	// in four batches if the first has one call, and as many again for the calls before, snapshots
-	// and a busier machine. If nothing grows it needs a fourth of them.
-	maxGroup   = 4 * time.Second
+	// maxGroup is how many functions are repeated together, and maxRound how long a call of each of
+	// them takes, roughly. Functions are tried out for tryTime before some of them are repeated.
+	maxGroup = 48
+	maxRound = 100 * time.Millisecond
+	tryTime  = 4 * time.Second
+	// leastTime has to be left for a further group.
+	leastTime = 5 * time.Second
+	// groupCalls is how many rounds must fit into the time left: those that AssertNoGrowth needs
+	// before it fails, 15 in four batches if the first has one call, and as many again for the calls
+	// before, snapshots and a busier machine. If nothing grows it needs a fourth of them.
 	groupCalls = 36
 	// slow is how long a round may take before there are as few of them as can be.
 	slow = 200 * time.Millisecond
 	// leastCalls is how many calls of a function there are at least after it was tried out.
 	leastCalls = 4
+	// maxFailures is how often a group may fail before its slower half is left out.
+	maxFailures = 3
 )
 
 // Status is the result of trying a function out.
@@ -65,7 +73,7 @@ const (
 	Short      Status = "short"      // a benchmark's loop ends before it has been repeated
 	Once       Status = "once"       // fails when it is called again
 	Slow       Status = "slow"       // takes too long for the time left
-	Left       Status = "left"       // there is no room for it in the group
+	Left       Status = "left"       // it is slower than it was, or there was no time for it
 	Untold     Status = "untold"     // the time was over before it was known whether it leaves something
 	OutOfTime  Status = "outoftime"  // the package's time was over before it was tried out
 	Hangs      Status = "hangs"      // a call did not return
@@ -78,7 +86,7 @@ const (
 type Event struct {
 	// "begin", "tried", "explore", "explored", "subtests", "hold", "held", "hangs", "end"
 	Event string
-	Label string `json:",omitempty"` // "hold", "held": of a benchmark's loop
+	Label string `json:",omitempty"` // of an exploration: a group's, or that of a benchmark's loop
 
 	// "tried", "hangs", and "explored" where a function failed
 	Function string        `json:",omitempty"`

@@ -63,9 +63,7 @@ func Run(t *testing.T) {
 	r.subtests = orders.Subtests
 	r.stayWith(orders.Parent)
 	j.write(Event{Event: "begin"})
-	if group := r.tryOut(&orders); len(group) > 0 {
-		r.explore(&orders, group)
-	}
+	r.exploreAll(&orders)
 	r.holdAll(&orders)
 	j.write(Event{Event: "end"})
 }
@@ -102,45 +100,102 @@ type timed struct {
 	took time.Duration
 }
 
-// tryOut calls the functions that have not been tried out yet, and returns those to repeat: the
-// quickest first, as many as fit into a group.
-func (r *runner) tryOut(o *Orders) []timed {
-	var group []timed
-	for _, f := range o.Functions {
+// exploreAll calls each function that was not tried out yet, and explores those that can be repeated
+// in small groups, the quickest first. The verdict on a group stands whatever a later function does,
+// so it does not try out all functions before it explores the first.
+func (r *runner) exploreAll(o *Orders) {
+	explored := 0
+	for rest := o.Functions; len(rest) > 0; {
+		var ready []timed
+		ready, rest = r.tryOut(o, rest)
+		slices.SortStableFunc(ready, func(a, b timed) int { return cmp.Compare(a.took, b.took) })
+		for len(ready) > 0 && time.Now().Before(o.End) {
+			if explored > 0 && !o.Together && time.Until(o.End) < leastTime {
+				return // for these another process has time, or none has
+			}
+			explored++
+			group := ready[:fitting(ready, o.Together)]
+			again := r.exploreGroup(o, fmt.Sprintf("%s-%d", o.Label, explored), group)
+			ready = slices.Concat(again, ready[len(group):])
+		}
+	}
+}
+
+// tryOut calls functions for tryTime, or all if they are one group. It returns those to repeat, and
+// those that are left.
+func (r *runner) tryOut(o *Orders, functions []Function) (ready []timed, rest []Function) {
+	start := time.Now()
+	for i, f := range functions {
+		if !o.Together && len(ready) > 0 && time.Since(start) > tryTime {
+			return ready, functions[i:]
+		}
 		found := find(f.Name)
 		e := Event{Event: "tried", Function: f.Name, Status: Unrunnable}
 		switch {
 		case found == nil:
 		case f.Took > 0:
-			group = append(group, timed{found, f.Took})
+			ready = append(ready, timed{found, f.Took})
 			continue
 		case time.Now().After(o.ProbeEnd):
 			e.Status = OutOfTime
 		default:
 			e.Status, e.Took = r.try(found, f.Limit, o.End)
 			e.Mark = r.calls
-		}
-		if e.Status == OK {
-			group = append(group, timed{found, e.Took})
+			if e.Status == OK {
+				ready = append(ready, timed{found, e.Took})
+			}
 		}
 		r.journal.write(e)
 	}
-	slices.SortStableFunc(group, func(a, b timed) int { return cmp.Compare(a.took, b.took) })
-	var all time.Duration
-	most := min(maxGroup, time.Until(o.End)/groupCalls)
-	for i, f := range group {
-		if all += f.took; all > most && i > 0 {
-			for _, left := range group[i:] {
-				r.journal.write(Event{Event: "tried", Function: left.label(), Status: Left, Took: left.took})
-			}
-			return group[:i]
-		}
-	}
-	return group
+	return ready, nil
 }
 
-// try calls a function three times, or fewer times where that is enough or takes long, and returns
-// how long the last call took.
+// fitting returns how many of some functions, the quickest first, are one group.
+func fitting(all []timed, together bool) int {
+	var one time.Duration
+	for i, f := range all {
+		if one += f.took; !together && i > 0 && (i == maxGroup || one > maxRound) {
+			return i
+		}
+	}
+	return len(all)
+}
+
+// exploreGroup explores a group, without the functions that fail when they are repeated. It returns
+// functions of the group that have not been explored, since the group takes longer than it did, and
+// leaves out those that are slow by themselves.
+func (r *runner) exploreGroup(o *Orders, label string, group []timed) (again []timed) {
+	for failures := 0; len(group) > 0 && time.Now().Before(o.End); {
+		result := r.explore(o, label, group)
+		switch {
+		case result.failed >= 0:
+			group = slices.Delete(slices.Clone(group), result.failed, result.failed+1)
+			if failures++; failures == maxFailures { // tests that depend on time fail together
+				half := (len(group) + 1) / 2
+				again, group, failures = append(again, group[half:]...), group[:half], 0
+			}
+		case result.slow:
+			kept := make([]timed, 0, len(group))
+			for _, f := range group {
+				if f.took > maxRound && len(group) > 1 {
+					r.journal.write(Event{Event: "tried", Function: f.label(), Status: Left, Took: f.took})
+				} else {
+					kept = append(kept, f)
+				}
+			}
+			if len(kept) == len(group) {
+				half := (len(group) + 1) / 2
+				again, kept = append(again, kept[half:]...), kept[:half]
+			}
+			group = kept
+		default:
+			return again
+		}
+	}
+	return again
+}
+
+// try calls a function twice, unless once is enough, and returns how long the last call took.
 func (r *runner) try(f *registered, limit time.Duration, end time.Time) (Status, time.Duration) {
 	watch := r.watch(func() string { return f.label() }, limit)
 	defer watch.Stop()
@@ -153,71 +208,69 @@ func (r *runner) try(f *registered, limit time.Duration, end time.Time) (Status,
 	case skipped:
 		return Skips, took
 	}
-	for range 2 {
-		watch.Reset(limit)
-		start := time.Now()
-		ok := r.call(f)
-		took = max(time.Since(start), 1)
-		switch {
-		case !ok:
-			return Once, took
-		case took*leastCalls > time.Until(end):
-			return Slow, took
-		case took > slow:
-			return OK, took
-		}
+	watch.Reset(limit)
+	start = time.Now()
+	ok = r.call(f)
+	took = max(time.Since(start), 1)
+	switch {
+	case !ok:
+		return Once, took
+	case took*leastCalls > time.Until(end):
+		return Slow, took
 	}
 	return OK, took
 }
 
+// A result is how an exploration ended before it was done.
+type result struct {
+	failed int  // index of the function that failed; -1: none did
+	slow   bool // a call of all functions takes too long; their times are new
+}
+
 // explore repeats a group of functions under AssertNoGrowth, which leaves a record.
-func (r *runner) explore(o *Orders, group []timed) {
-	var names []string
-	for _, f := range group {
-		names = append(names, f.label())
+func (r *runner) explore(o *Orders, label string, group []timed) result {
+	names := make([]string, len(group))
+	for i, f := range group {
+		names[i] = f.label()
 	}
-	one := sum(group)
-	r.journal.write(Event{Event: "explore", Functions: names})
-	s := &subject{name: o.Label, end: o.End}
-	done := Event{Event: "explored"}
+	r.journal.write(Event{Event: "explore", Functions: names, Label: label})
+	s := &subject{name: label, end: o.End}
+	done := Event{Event: "explored", Label: label}
+	failed := -1
 	var current atomic.Pointer[string]
 	current.Store(&names[0])
 	watch := r.watch(func() string { return *current.Load() }, o.Hangs)
 	defer watch.Stop()
 	op := func() {
 		done.Calls++
-		for i, f := range group {
+		for i := range group {
+			f := &group[i]
 			current.Store(&names[i])
 			watch.Reset(o.Hangs + 10*f.took)
+			start := time.Now()
 			if !r.call(f.registered) {
-				s.failed, done.Function, done.Mark = true, names[i], r.calls
+				failed, s.failed, done.Function, done.Mark = i, true, names[i], r.calls
 				break
 			}
+			f.took = max(time.Since(start), 1)
 		}
 		// A snapshot follows the last call of a batch; a snapshot of a large heap takes time.
 		watch.Reset(time.Until(o.End) + o.Hangs)
 	}
-	watch.Reset(time.Until(o.End) + o.Hangs)
 	// Measure how long the group takes at present: the machine may be busier than before.
+	var one time.Duration
 	rounds := 2
-	if one > slow {
-		rounds = 1
-	}
-	for range rounds {
-		start := time.Now()
+	for i := 0; i < rounds; i++ {
 		if op(); s.failed {
 			r.journal.write(done)
-			return
+			return result{failed: failed}
 		}
-		one = max(one, time.Since(start))
+		if one = sum(group); one > slow {
+			rounds = 1
+		}
 	}
-	if n := fitting(group, one, time.Until(o.End)/groupCalls); n < len(group) {
-		for _, left := range group[n:] {
-			r.journal.write(Event{Event: "tried", Function: left.label(), Status: Left, Took: left.took})
-		}
-		one = one * sum(group[:n]) / sum(group)
-		group, names = group[:n], names[:n]
-		r.journal.write(Event{Event: "explore", Functions: names})
+	if !o.Together && len(group) > 1 && one > 2*maxRound {
+		return result{failed: -1, slow: true}
 	}
 	batch, warmup := batches(one)
 	batch = max(1, min(batch, int(time.Until(o.End)/(groupCalls*one))))
@@ -227,14 +280,21 @@ func (r *runner) explore(o *Orders, group []timed) {
 	}
 	handedOut, calls := lifetimes(), done.Calls
 	leakcheck.AssertNoGrowth(s, op, leakcheck.Iterations(batch), leakcheck.Warmup(warmup))
-	done.Log, done.Lifetimes = s.log, lifetimesSince(handedOut, done.Calls-calls)
+	done.Log = s.log
+	if o.Lifetimes {
+		done.Lifetimes = lifetimesSince(handedOut, done.Calls-calls)
+	}
+	if err := os.Unsetenv(envvar.Artifacts.Name()); err != nil {
+		panic(err)
+	}
 	r.journal.write(done)
-	if f := group[0]; len(group) == 1 && f.call == nil && f.only == "" && o.Subtests == "" && len(s.log) > 0 {
+	if f := group[0]; failed < 0 && len(group) == 1 && f.call == nil && f.only == "" && o.Subtests == "" && len(s.log) > 0 {
 		watch.Reset(o.Hangs + 10*f.took)
 		if names := r.findSubtests(f.registered); len(names) > 1 {
 			r.journal.write(Event{Event: "subtests", Function: f.name, Functions: names})
 		}
 	}
+	return result{failed: failed}
 }
 
 func sum(group []timed) time.Duration {
@@ -243,22 +303,6 @@ func sum(group []timed) time.Duration {
 		all += f.took
 	}
 	return max(all, 1)
-}
-
-// fitting returns how many functions of a group can be called within most, if a call of all of them
-// takes one; at least 1.
-func fitting(group []timed, one, most time.Duration) int {
-	if one <= most {
-		return len(group)
-	}
-	all := sum(group)
-	var some time.Duration
-	for i, f := range group {
-		if some += f.took; float64(some)/float64(all)*float64(one) > float64(most) && i > 0 {
-			return i
-		}
-	}
-	return len(group)
 }
 
 // batches returns how often a group is called in the first batch, and before it, given how long a

@@ -154,8 +154,8 @@ func (a *autoRun) repeat(ctx gocontext.Context, p *source.Package, file, folder 
 		subtests = a.options.run
 	}
 	b := drive.Binary{
-		Subtests: subtests,
-		File:     file, Test: workspace.TestName, Dir: p.Dir, Env: a.env, Args: a.binary, Folder: folder, Budget: a.options.auto.time,
+		Subtests: subtests, Beside: slowBeside,
+		File: file, Test: workspace.TestName, Dir: p.Dir, Env: a.env, Args: a.binary, Folder: folder, Budget: a.options.auto.time,
 		Say: func(what string, end time.Time) { a.progress.Step(p.ImportPath, p.ImportPath+": "+what, end) },
 		Matters: func(e *drive.Exploration) []string {
 			evidence := finding.Evidence{Record: e.Record, Lifetimes: e.Lifetimes}
@@ -185,6 +185,9 @@ func (a *autoRun) repeat(ctx gocontext.Context, p *source.Package, file, folder 
 	}
 	return a.ended(p, outcome, time.Since(started))
 }
+
+// slowBeside is how many slow functions of a package are repeated at the same time.
+const slowBeside = 4
 
 // again returns a function for the command that repeats some functions of a package. With more
 // functions than a line can name, it is the whole package, with three times as long to tell them
