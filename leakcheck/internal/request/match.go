@@ -21,7 +21,7 @@ func (s *Selector) Selects(f tree.Forest) []*tree.Branch {
 			}
 			return false
 		case SelectPath:
-			if s.Path.MatchPrefix(b.Path) {
+			if s.Path.MatchPrefix(b.Path) && !s.passesBy(b.Path) {
 				found = append(found, b)
 				return false
 			}
