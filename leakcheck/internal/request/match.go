@@ -80,6 +80,18 @@ func (s *Selector) Known(names naming.Inventory) bool {
 	}
 }
 
+// KnownAsPath reports whether a selector of roots names none, but would be a path as one of paths:
+// "app.srv.conns" is a field of the root "app.srv".
+func (s *Selector) KnownAsPath(names naming.Inventory) bool {
+	path := *s
+	path.Kind = SelectPath
+	if s.Kind != selectRoot || !path.Known(names) {
+		return false
+	}
+	_, missing := path.MissingField(names)
+	return missing == nil
+}
+
 // KnownType reports whether the program has a type that a pattern of types is for, and whether it
 // has one that objects have. A type is known by its own name, not by that of pointers to it: a
 // pointer to an interface or to a func value is one to a variable, of which there may be none.
