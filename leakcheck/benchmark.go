@@ -14,6 +14,7 @@ import (
 //
 //	func BenchmarkLogin(b *testing.B) {
 //		srv := app.New()
+//		b.Cleanup(func() { runtime.KeepAlive(srv) })
 //		leakcheck.ReportRetained(b)
 //		for b.Loop() {
 //			srv.Login().Logout()
@@ -21,9 +22,12 @@ import (
 //	}
 //
 // It compares the heap after garbage collections before and after the loop, outside of the time
-// that is measured. Everything on the heap counts, whatever put it there. One-time setup counts,
-// too, so that its figure falls with the number of iterations; that of a leak does not.
-// AssertNoGrowth distinguishes the two and says what holds the memory.
+// that is measured. Everything on the heap counts, whatever put it there. What only variables of
+// the benchmark refer to is garbage by then, unless they are kept as above. Objects on the heap
+// that they refer to at the call are kept for them. If what they refer to lies on the stack itself,
+// and nothing else is retained, the log says that this does not count. One-time setup counts, too,
+// so that its figure falls with the number of iterations; that of a leak does not. AssertNoGrowth
+// distinguishes the two and says what holds the memory.
 //
 // A call in or after a loop of b.Loop fails the benchmark. If it may come after a loop over b.N,
 // nothing is reported, and the log says so: little was allocated since, and enough before it.

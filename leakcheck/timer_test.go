@@ -46,6 +46,7 @@ func TestBoundsOfTimers(t *testing.T) {
 	timeout := pendingTimers("context.WithTimeout", 3, far, far, node("$fn", "func context.WithDeadlineCause.func2", 3, 48,
 		node("c", "*context.timerCtx", 3, 300, node("Context.val", "*example.com/app.Session", 1, 96))))
 	soon := pendingTimers("context.WithTimeout", 3, time.Second, time.Second, node("$fn", "func context.WithDeadlineCause.func2", 3, 48))
+	alarm := pendingTimers("testing.(*M).startAlarm.func1", 1, far, far, node("$fn", "func testing.(*M).startAlarm.func1", 1, 16))
 	gone := report(sessions(1))
 
 	for _, tt := range []struct {
@@ -61,6 +62,15 @@ func TestBoundsOfTimers(t *testing.T) {
 		{"by a short import path", []*refscan.Report{report(expire)}, []Option{Root("timer(app.(*Session).expire)").None()}, false, ""},
 		{"none is pending", []*refscan.Report{gone}, []Option{Root("timer(app.(*Session).expire)").None()}, true, ""},
 		{"no such function", []*refscan.Report{gone}, []Option{Root("timer(app.(*Session).expires)").None()}, false, ""},
+		{"the alarm of go test", []*refscan.Report{report(alarm)}, []Option{Root("timer(...)").None(), Path("timer(*)").None(), Root("**").None()}, true, ""},
+		{"the alarm beside others", []*refscan.Report{report(alarm, expire)}, []Option{Root("timer(...)").None()}, false, ""},
+		{"the alarm by its name", []*refscan.Report{report(alarm)}, []Option{Root("timer(testing.(*M).startAlarm.func1)").None()}, false, ""},
+		{"the alarm's path by its name", []*refscan.Report{report(alarm)}, []Option{Path("timer(testing.(*M).startAlarm.func1).$fn").None()}, false, ""},
+		{"mended: a name without a function", []*refscan.Report{gone}, []Option{Root("timer(net/http.Server.IdleTimeout)").None()}, true, ""},
+		{"mended: a timer with a channel", []*refscan.Report{gone}, []Option{Root("timer(time.Timer)").None(), Root("timer(time.Ticker)").None()}, true, ""},
+		{"mended: a path below", []*refscan.Report{gone}, []Option{Path("timer(context.WithTimeout).$fn.c").None()}, true, ""},
+		{"no such name of a timer", []*refscan.Report{gone}, []Option{Root("timer(net/http.Server.IdleTimout)").None()}, false, ""},
+		{"no such timer of package time", []*refscan.Report{gone}, []Option{Root("timer(time.Timers)").None()}, false, ""},
 		{"ignored", []*refscan.Report{report(timeout)}, []Option{TypeNamed("context.timerCtx").None(), Ignore("timer(context.WithTimeout)", "x")}, true, "ignored: "},
 		{"fired", []*refscan.Report{report(soon), report(soon), gone}, []Option{Root("timer(context.WithTimeout)").None()}, true, "waited 1.1s for timers"},
 		{"a scope by what they run", []*refscan.Report{report(expire, timeout)}, []Option{TypeNamed("time.Timer").MaxObjects(2), Scope("example.com/app")}, true, ""},
@@ -68,7 +78,7 @@ func TestBoundsOfTimers(t *testing.T) {
 	} {
 		w := newWorld(t, tt.reports...)
 		w.names.types = append(w.names.types, "*context.timerCtx", "*time.Timer")
-		w.names.roots = append(w.names.roots, "example.com/app.(*Session).expire", "context.WithTimeout")
+		w.names.roots = append(w.names.roots, "example.com/app.(*Session).expire")
 		ft, ok := w.assert(tt.opts...)
 		if ok != tt.passes || !ft.logged(tt.logs) {
 			t.Errorf("%s: passed is %v\n%s\n%s", tt.name, ok, ft.errorText(), ft.logs)

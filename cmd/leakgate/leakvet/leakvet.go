@@ -37,6 +37,7 @@ func run(pass *analysis.Pass) (any, error) {
 			checkParallel(pass, f)
 			checkGolden(pass, f)
 			checkCollected(pass, f)
+			checkHolders(pass, f)
 		}
 	}
 	return nil, nil

@@ -9,5 +9,5 @@ import (
 )
 
 func TestAnalyzer(t *testing.T) {
-	analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), leakvet.Analyzer, "a", "helper", "misuse", "prog")
+	analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), leakvet.Analyzer, "a", "helper", "holder", "misuse", "prog")
 }

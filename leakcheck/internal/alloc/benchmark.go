@@ -1,6 +1,7 @@
 package alloc
 
 import (
+	"context"
 	"math"
 	"reflect"
 	"runtime"
@@ -8,13 +9,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 )
 
 // ReportRetained adds the metrics retained-B/op and retained-objects/op to a benchmark's results:
-// the growth of the heap over the iterations from here on.
+// the growth of the heap over the iterations from here on. What the callers refer to now is alive
+// until the end, though their frames are gone when the heap is measured.
 func ReportRetained(b *testing.B) {
 	b.Helper()
 	b.StopTimer()
@@ -27,6 +30,7 @@ func ReportRetained(b *testing.B) {
 		return
 	}
 	n, earlier := uint64(b.N), allocsOf(b)
+	held, inFrame, err := snapshot.CallerReferences(context.Background(), reportRetained)
 	objects, bytes := onHeap()
 	from := mallocs()
 	b.Cleanup(func() { // the timer is stopped, and b.N is what was run
@@ -41,10 +45,25 @@ func ReportRetained(b *testing.B) {
 			return
 		}
 		nowObjects, nowBytes := onHeap()
+		runtime.KeepAlive(held)
+		retains := 2*(nowObjects-objects) >= int64(b.N)
+		switch {
+		case retains || since < n/2: // what does not allocate retains nothing
+		case err != nil:
+			b.Logf("leakcheck: ReportRetained does not count what only variables of the benchmark refer to (%v); "+keepVariables, err)
+		case inFrame:
+			b.Log("leakcheck: ReportRetained could not tell what variables of the benchmark retain: they lie on the stack, and what only they refer to is garbage before the heap is measured; " + keepVariables)
+		}
 		b.ReportMetric(perIteration(nowBytes-bytes, b.N), "retained-B/op")
 		b.ReportMetric(perIteration(nowObjects-objects, b.N), "retained-objects/op")
 	})
 }
+
+// keepVariables says what keeps a variable alive until the heap is measured, and off the stack.
+const keepVariables = "write b.Cleanup(func() { runtime.KeepAlive(v) }) before the loop for each variable v that is to count"
+
+// reportRetained is the name of ReportRetained in this package.
+const reportRetained = "github.com/leakgate/leakgate/leakcheck/internal/alloc.ReportRetained"
 
 // fewAllocs is how many objects a benchmark may allocate that has not begun its loop.
 const fewAllocs = 16

@@ -28,10 +28,21 @@ func NothingMeant(option string, sel *request.Selector, s tree.Scope, at *Seen) 
 				"an interface holds an object of another type; " + naming.BoundTheHolder
 		}
 		return fmt.Sprintf("%s: the program has no such type%s", option, naming.DidYouMean(sel.Types.Pattern.Text, at.Names.TypeNames(), naming.ObjectType)) +
-			"\n    (Type[T]() is checked by the compiler)"
+			howToName(sel.Types.Pattern.Text)
+	}
+	if sel.KnownAsPath(at.Names) {
+		return fmt.Sprintf("%s: the program has no package variable or function of that name, but one with such a field: write Path(%q)", option, sel.Path.Text)
 	}
 	return fmt.Sprintf("%s: the program has no package variable or function of that name%s", option, naming.DidYouMean(sel.Path.Text, at.Names.RootNames(), symbol.Unescape)) +
 		"\n    (the linker drops variables that nothing uses, the compiler the names of some in functions)"
+}
+
+// howToName says how a type that the program does not have may be named.
+func howToName(text string) string {
+	if strings.HasPrefix(text, naming.ClosurePrefix) || strings.Contains(text, ".func") {
+		return "\n    (a closure has the type \"func import/path.Func.func1\", and its number changes with the code beside it: TypeNamed(\"func app.Func.func*\"))"
+	}
+	return "\n    (Type[T]() is checked by the compiler)"
 }
 
 // noField returns what is wrong with an option whose path goes by a field that does not exist, ""

@@ -13,7 +13,7 @@ import (
 // IsInner reports whether a package's functions only implement a goroutine's wait, and do not say
 // where it waits.
 func IsInner(pkg string) bool {
-	return pkg == "runtime" || pkg == "sync" || strings.HasPrefix(pkg, "internal/")
+	return pkg == "runtime" || pkg == "sync" || pkg == "iter" || strings.HasPrefix(pkg, "internal/")
 }
 
 // Largest returns the largest of some frames.
@@ -77,6 +77,7 @@ func TakeCensus(goroutines []*refscan.GoroutineStack) Census {
 // spawners start a goroutine for a function that they are given.
 var spawners = []string{
 	"sync.(*WaitGroup).Go", "golang.org/x/sync/errgroup.(*Group).Go", "golang.org/x/sync/errgroup.(*Group).TryGo",
+	"runtime.corostart", "iter.Pull", "iter.Pull2",
 }
 
 // StartOf returns the function that a goroutine runs, as the source has it: the function of the go
@@ -90,7 +91,8 @@ func StartOf(g *refscan.GoroutineStack) (function string, spawned bool) {
 			continue
 		}
 		name := symbol.Unescape(FrameFunction(f))
-		if source, _ := SourceName(name); slices.Contains(spawners, source) {
+		source, _ := SourceName(name)
+		if source, _, _ = strings.Cut(source, "["); slices.Contains(spawners, source) { // without type arguments
 			spawned = true
 			continue
 		}

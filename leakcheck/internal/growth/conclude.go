@@ -32,6 +32,12 @@ func (x *Experiment) conclude() (o *assertion.Outcome, grows bool) {
 	if x.past.Uncounted() && g.None() {
 		return x.inconclusive(uncountedGoroutines()), false
 	}
+	if lost := x.past.Lost(); lost != "" && g.None() {
+		return x.inconclusive(&refscan.UnavailableError{
+			Cause:  "what calls of op leave with the system is not known, since it could be read at first, and later not: " + lost,
+			Remedy: "let op give back what it takes, or run this test alone",
+		}), false
+	}
 	if g.None() {
 		o.Notes = append(o.Notes, x.words.Forgiven(x.suspects)...)
 		mapping := x.finder.Mapping()

@@ -3,6 +3,7 @@ package growth
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/capture/proof"
@@ -43,6 +44,7 @@ type Experiment struct {
 	longerBefore    map[string]bool
 	restless        bool // goroutines ran on after op had returned, and the log names one
 	timers          timers
+	stuck           atomic.Bool // standard error says that a call does not return
 	slowestSnapshot time.Duration
 }
 

@@ -15,11 +15,17 @@ import (
 // call calls op n times, and waits for what other goroutines do that op has left work to. After
 // each call it calls passed, if that is not nil. It returns how long it waited, if that was long.
 func (x *Experiment) call(n int, passed func()) (waited time.Duration) {
-	if x.op.call(n, passed) {
+	if x.callOp(n, passed) {
 		waited = x.awaitIdle()
 		x.op.spent += waited
 	}
 	return waited
+}
+
+// callOp calls op n times, under watch. op may end the goroutine.
+func (x *Experiment) callOp(n int, passed func()) bool {
+	defer x.watch()()
+	return x.op.call(n, passed)
 }
 
 // awaitIdle waits until other goroutines have done what calls have left to them. If they run

@@ -2,6 +2,7 @@ package growth
 
 import (
 	"math/bits"
+	"sync/atomic"
 	"time"
 
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
@@ -14,13 +15,13 @@ type operation struct {
 	time  environ.Budget
 	after time.Duration // what has to be left when a call returns
 
-	calls    int64
-	underWay bool          // op has been called and has not returned
-	failed   bool          // op failed the test in its last call and is not called again
-	late     bool          // there is no time for another call and a snapshot after it
-	slowest  time.Duration // of a call
-	spent    time.Duration // in all calls, and in waits for what they have left to other goroutines
-	took     [64]int64     // calls, by the length in bits of the nanoseconds that they took
+	calls   int64
+	current atomic.Int64  // the number of the call that has not returned, from 1; 0: none
+	failed  bool          // op failed the test in its last call and is not called again
+	late    bool          // there is no time for another call and a snapshot after it
+	slowest time.Duration // of a call
+	spent   time.Duration // in all calls, and in waits for what they have left to other goroutines
+	took    [64]int64     // calls, by the length in bits of the nanoseconds that they took
 }
 
 // call calls op n times, and passed after each call, if that is not nil. It reports whether it did:
@@ -34,9 +35,9 @@ func (o *operation) call(n int, passed func()) bool {
 			return false
 		}
 		start := o.time.Now()
-		o.underWay = true
+		o.current.Store(o.calls + 1)
 		o.run()
-		o.underWay = false
+		o.current.Store(0)
 		took := o.time.Now().Sub(start)
 		o.slowest, o.spent = max(o.slowest, took), o.spent+took
 		o.took[bits.Len64(uint64(max(took, 0)))]++

@@ -70,11 +70,12 @@ func (s *stock) left() string {
 // logUnfinished logs that op has failed the test, or has not returned, and what it left behind. It
 // logs nothing if op did neither, or skipped the test.
 func (x *Experiment) logUnfinished() {
-	if !x.op.underWay && !x.op.failed {
+	underWay := x.op.current.Load() != 0
+	if !underWay && !x.op.failed {
 		return
 	}
 	how, call, where := "failed the test in", x.op.calls, ""
-	if x.op.underWay {
+	if underWay {
 		// the log has a line of this module or the runtime: AssertNoGrowth's caller is not known to
 		// package testing while op's goroutine ends
 		call, where = call+1, " by AssertNoGrowth ("+x.Env.Place(x.At.File, x.At.Line)+")"

@@ -204,6 +204,8 @@ func whyLeaked(state string) string {
 		return "a nil channel is never ready"
 	case strings.Contains(state, "no cases"):
 		return "an empty select never ends"
+	case state == "coroutine":
+		return "nothing that can still run reaches the functions next and stop that iter.Pull returned; usual cause: stop is not called"
 	case strings.HasPrefix(state, "chan "):
 		what = "the channel"
 	case strings.HasPrefix(state, "select"):

@@ -74,17 +74,36 @@ func Render(in Input, env *environ.Environment) []string {
 }
 
 // LimitLines cuts lines out of the middle of a long message: the head says what broke, the end what
-// to do.
+// to do. If it can, it cuts where a bound or a leak begins, not in one.
 func LimitLines(lines []string) []string {
 	over := len(lines) - MaxMessageLines
 	if over <= 0 {
 		return lines
 	}
 	const end = 8
-	cut := len(lines) - end - over - 1
+	cut := beginsBefore(lines, len(lines)-end-over-1)
 	out := slices.Clone(lines[:cut])
-	out = append(out, fmt.Sprintf("… %d more lines", over+1))
+	out = append(out, fmt.Sprintf("… %d more lines", len(lines)-end-cut))
 	return append(out, lines[len(lines)-end:]...)
+}
+
+// beginsBefore returns the last line up to most that begins a bound or a leak, but for the first
+// one of the message; most if there is none.
+func beginsBefore(lines []string, most int) int {
+	found := 0
+	for i := 1; i <= most; i++ {
+		if lines[i-1] == "" && lines[i] != "" && lines[i][0] != ' ' {
+			if found == 0 { // the first
+				found = -1
+				continue
+			}
+			found = i
+		}
+	}
+	if found <= 0 {
+		return most
+	}
+	return found
 }
 
 func boundsFailure(e *check.Evaluation, env *environ.Environment) []string {

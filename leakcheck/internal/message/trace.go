@@ -23,6 +23,14 @@ func TypeText(b *tree.Branch) string {
 	return "(object of unknown type)"
 }
 
+// minRoom is the size in bytes from which on a map without entries is said to have had more.
+const minRoom = 4 << 10
+
+// isEmptied reports whether a branch is one map that has had entries, and has none now.
+func isEmptied(b *tree.Branch) bool {
+	return strings.HasPrefix(b.Typ, "map[") && b.Objects == 1 && b.Elems == 0 && b.Bytes >= minRoom
+}
+
 // How much of a trace a message shows.
 const (
 	maxOthers    = 5 // paths beside the trace
@@ -38,6 +46,8 @@ func Describe(b *tree.Branch) string {
 	switch {
 	case b.Elems > 0:
 		s += ", " + textfmt.CountNoun(b.Elems, "entry")
+	case isEmptied(b):
+		s += ", 0 entries (a map does not give back the room of those that it had)"
 	case b.IsEntries():
 		s += ", inside of the map"
 	}

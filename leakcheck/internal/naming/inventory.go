@@ -20,13 +20,14 @@ type Inventory interface {
 }
 
 // KnownSpecial reports whether the program has the function that a pattern for a timer root names,
-// or the type that a pattern for a finalizer or cleanup root names.
+// or may have a timer of that name without one; or whether it has the type that a pattern for a finalizer or cleanup root names.
 func (p *Pattern) KnownSpecial(names Inventory) bool {
 	if p.Special == "timer(" {
-		return names.KnownRoot(func(name string) bool {
+		is := func(name string) bool {
 			root := p.Special + symbol.Unescape(name) + ")"
 			return p.MatchPrefix(root) || p.MatchBelow(root)
-		})
+		}
+		return slices.ContainsFunc(symbol.TimerNames(), is) || names.KnownRoot(is)
 	}
 	for _, typ := range names.TypeNames() {
 		root := p.Special + "*" + strings.TrimPrefix(CleanType(typ), "*") + ")"

@@ -21,7 +21,7 @@ func (s *Selector) Selects(f tree.Forest) []*tree.Branch {
 			}
 			return false
 		case SelectPath:
-			if s.Path.MatchPrefix(b.Path) {
+			if s.Path.MatchPrefix(b.Path) && !s.passesBy(b.Path) {
 				found = append(found, b)
 				return false
 			}
@@ -78,6 +78,18 @@ func (s *Selector) Known(names naming.Inventory) bool {
 			return s.Path.MatchPrefix(symbol.FoldPath(symbol.Unescape(name)))
 		})
 	}
+}
+
+// KnownAsPath reports whether a selector of roots names none, but would be a path as one of paths:
+// "app.srv.conns" is a field of the root "app.srv".
+func (s *Selector) KnownAsPath(names naming.Inventory) bool {
+	path := *s
+	path.Kind = SelectPath
+	if s.Kind != selectRoot || !path.Known(names) {
+		return false
+	}
+	_, missing := path.MissingField(names)
+	return missing == nil
 }
 
 // KnownType reports whether the program has a type that a pattern of types is for, and whether it

@@ -1,6 +1,8 @@
 package request
 
 import (
+	"strings"
+
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
@@ -38,6 +40,7 @@ func (s *Selector) HeldQuery() refscan.Query {
 		return func(path string, _ *refscan.RootInfo) refscan.Match {
 			path = symbol.FoldPath(symbol.Unescape(path))
 			switch {
+			case s.passesBy(path):
 			case s.Path.MatchPrefix(path):
 				return refscan.Selected
 			case s.Path.MatchBelow(path):
@@ -51,5 +54,11 @@ func (s *Selector) HeldQuery() refscan.Query {
 
 // isRoot reports whether a selector of roots selects a root.
 func (s *Selector) isRoot(name string, info *refscan.RootInfo) bool {
-	return s.Path.MatchWhole(name) || info.Kind == refscan.RootFrame && s.Path.MatchPrefix(name) || tree.StartedIn(info, s.Path)
+	return !s.passesBy(name) && (s.Path.MatchWhole(name) || info.Kind == refscan.RootFrame && s.Path.MatchPrefix(name) || tree.StartedIn(info, s.Path))
+}
+
+// passesBy reports whether a selector does not mean a path that its pattern may match: wildcards are
+// not for the alarm of go test, which no test can end.
+func (s *Selector) passesBy(path string) bool {
+	return !s.Path.Plain() && strings.HasPrefix(path, symbol.AlarmTimer)
 }

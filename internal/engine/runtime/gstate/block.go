@@ -9,7 +9,8 @@ import (
 type Block struct {
 	// Wakers are the addresses of the channels that may wake the goroutine, or of the semaphore of
 	// a mutex or wait group, or of a condition's list. If there are none, nothing can wake it: it
-	// waits on a nil channel, or in an empty select.
+	// waits on a nil channel, or in an empty select. The waker of a coroutine is what the functions
+	// of iter.Pull switch by.
 	Wakers []uint64
 	// Records are the runtime's records of the wait: those that refer to the wakers, and the
 	// goroutine's own, which refers to its deferred calls.
@@ -32,18 +33,20 @@ const (
 	blockNever blockKind = iota + 1 // nothing
 	blockChannel
 	blockSync
+	blockCoroutine
 )
 
 // blockKinds are the waits that only the program itself can end, by the names of their reasons
 // (runtime/runtime2.go, waitReasonStrings; go1.26 and go1.27). A durable wait is a wait inside of a
-// bubble of testing/synctest. A goroutine that waits for anything else, such as a timer, the
-// network or a coroutine, may run again.
+// bubble of testing/synctest. A goroutine that waits for anything else, such as a timer or the
+// network, may run again.
 var blockKinds = map[string]blockKind{
 	"chan receive (nil chan)": blockNever, "chan send (nil chan)": blockNever, "select (no cases)": blockNever,
 	"chan receive": blockChannel, "chan send": blockChannel, "select": blockChannel,
 	"chan receive (durable)": blockChannel, "chan send (durable)": blockChannel, "select (durable)": blockChannel,
 	"sync.Cond.Wait": blockSync, "sync.Mutex.Lock": blockSync, "sync.RWMutex.RLock": blockSync,
 	"sync.RWMutex.Lock": blockSync, "sync.WaitGroup.Wait": blockSync, "sync.WaitGroup.Wait (durable)": blockSync,
+	"coroutine": blockCoroutine,
 }
 
 // Blocks reads Block records.
@@ -51,13 +54,15 @@ type Blocks struct {
 	m      *goruntime.Model
 	states *States
 	at     rtlayout.Sudog
+	coro   rtlayout.Coroutine
 }
 
 // NewBlocks looks up the fields that reading blocks needs.
 func NewBlocks(m *goruntime.Model) (*Blocks, error) {
 	l := m.Fields()
 	b := &Blocks{m: m}
-	if l.Fill(&b.at); l.Err() != nil {
+	l.Fill(&b.at)
+	if l.Fill(&b.coro); l.Err() != nil {
 		return nil, l.Err()
 	}
 	var err error
@@ -75,8 +80,11 @@ func (b *Blocks) Of(g *goruntime.Goroutine) (Block, bool) {
 		return Block{}, false
 	}
 	block := Block{Records: []WaitRecord{{g.Addr, []uint64{g.Addr + uint64(b.states.at.Defers)}}}}
-	if kind == blockNever {
+	switch kind {
+	case blockNever:
 		return block, true
+	case blockCoroutine:
+		return b.coroutine(g, block)
 	}
 	waker := b.at.Channel
 	if kind == blockSync {
@@ -98,4 +106,23 @@ func (b *Blocks) Of(g *goruntime.Goroutine) (Block, bool) {
 	}
 	// A select of nil channels only has no records; a goroutine that waits for a semaphore has one.
 	return block, kind == blockChannel || len(block.Wakers) > 0
+}
+
+// coroutine completes the block of a goroutine that waits to be switched to. It is the one that its
+// runtime.coro names, which it refers to until it has begun, and its frames do after that.
+func (b *Blocks) coroutine(g *goruntime.Goroutine, block Block) (Block, bool) {
+	notBegun := g.Addr + uint64(b.states.at.Coroutine)
+	block.Records[0].Words = append(block.Records[0].Words, notBegun)
+	found := func(addr uint64) {
+		s, obj := b.m.Object(addr)
+		if s != nil && s.Addr(obj) == addr && uint64(s.ElemSize) >= b.coro.Size && b.m.Mem.U64(addr+b.coro.Goroutine) == g.Addr && len(block.Wakers) == 0 {
+			block.Wakers = append(block.Wakers, addr)
+		}
+	}
+	if found(b.m.Mem.U64(notBegun)); len(block.Wakers) == 0 {
+		if err := b.m.LiveSlots(g, func(s goruntime.Slot) { found(s.Value) }); err != nil {
+			return Block{}, false
+		}
+	}
+	return block, len(block.Wakers) > 0
 }

@@ -27,6 +27,14 @@ type Goroutine struct {
 	Labels     uintptr `is:"labels"`
 	Locked     uintptr `is:"lockedm"` // a Thread
 	Bubble     uintptr `is:"bubble"`
+	Coroutine  uintptr `is:"coroarg"` // a Coroutine that has not begun
+}
+
+// Coroutine is of what iter.Pull switches goroutines by (runtime/coro.go).
+type Coroutine struct {
+	_         struct{} `of:"runtime.coro"`
+	Size      uint64
+	Goroutine uint64 `is:"gp"` // the one that waits for its turn; the collector does not follow it
 }
 
 // Thread is of threads (runtime/runtime2.go, m).

@@ -3,6 +3,7 @@ package history
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
@@ -42,6 +43,28 @@ func (h *History) Doubt() error {
 // Uncounted reports whether there is a snapshot at which goroutines could not be counted.
 func (h *History) Uncounted() bool {
 	return slices.ContainsFunc(h.Snapshots, func(m *Snapshot) bool { return m.Goroutines == nil })
+}
+
+// Lost returns why resources could not be read at a snapshot that could at the first one; "" if
+// there are none. Those that cannot be read at the first one are nothing that calls are judged by.
+func (h *History) Lost() string {
+	if h.First().Ledger == nil {
+		return ""
+	}
+	known := func(kind string) bool {
+		return !slices.ContainsFunc(h.First().Ledger.Missing, func(why string) bool { return strings.HasPrefix(why, kind) })
+	}
+	for _, m := range h.Snapshots[1:] {
+		if m.Ledger == nil {
+			continue
+		}
+		for _, why := range m.Ledger.Missing {
+			if kind, _, _ := strings.Cut(why, ":"); known(kind) {
+				return why
+			}
+		}
+	}
+	return ""
 }
 
 // Series returns the series of a figure over the snapshots.

@@ -68,6 +68,8 @@ func TestSince(t *testing.T) {
 }
 
 func TestGolden(t *testing.T) {
+	Query()
+	Query()
 	p := New(3)
 	defer p.Close()
 	leakcheck.AssertRetained(t, leakcheck.Goroutines("workers.**").Recorded(), leakcheck.Stack("workers.**").Recorded())

@@ -41,7 +41,9 @@ func ParseTighten(args []string) (*tightenOptions, error) {
 	case 0:
 		o.report = filepath.Join(o.dir, artifacts.DefaultName)
 	case 1:
-		o.report = rest[0]
+		if o.report = rest[0]; strings.Contains(o.report, "...") {
+			return nil, fmt.Errorf("%s: it takes the report of a run, not packages: run leakgate run %[1]s, then leakgate golden tighten", o.report)
+		}
 	default:
 		return nil, fmt.Errorf("one report at a time, not %s too", rest[1])
 	}

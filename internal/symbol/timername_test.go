@@ -1,4 +1,4 @@
-package root
+package symbol
 
 import (
 	"os"
@@ -8,8 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // The standard library of the Go version that runs gives each function of the table to a timer, as
@@ -23,7 +21,7 @@ func TestTimerFunctions(t *testing.T) {
 	isOld := strings.HasPrefix(runtime.Version(), "go1.26")
 	sources := make(map[string]string) // by package
 	for function, shown := range timerFunctions {
-		pkg := symbol.Package(function)
+		pkg := Package(function)
 		name := strings.TrimPrefix(function, pkg+".")
 		if ofOld, ofNew := strings.HasPrefix(name, "(*http2"), pkg == "net/http/internal/http2"; ofOld && !isOld || ofNew && isOld {
 			continue
@@ -48,11 +46,11 @@ func TestTimerFunctions(t *testing.T) {
 		if !strings.Contains(body, "AfterFunc(") && !given.MatchString(text) {
 			t.Errorf("%s: no timer is given %s, or a literal in it", runtime.Version(), function)
 		}
-		if shown == "" || knownTimer(function) != shown || knownTimer(function+".func1") != shown {
-			t.Errorf("%s is called %q", function, knownTimer(function))
+		if shown == "" || TimerName(function) != shown || TimerName(function+".func1") != shown {
+			t.Errorf("%s is called %q", function, TimerName(function))
 		}
 	}
-	if knownTimer("context.WithValue") != "" || knownTimer("example.com/app.(*Session).expire") != "" {
+	if TimerName("context.WithValue") != "" || TimerName("example.com/app.(*Session).expire") != "" {
 		t.Error("others are taken for functions of the table")
 	}
 }
