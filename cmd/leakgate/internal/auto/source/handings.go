@@ -143,14 +143,10 @@ func (f *Finder) resultHanding(pkg string, known *facts, file *ast.File, typ ast
 			return h, false
 		}
 		h.Text = "call the function that " + short + " returns"
-		switch results := fn.Results; {
-		case results.NumFields() == 0:
-			h.call = "MadeFunc"
-		case results.NumFields() == 1 && isIdent(results.List[0].Type, "error"):
-			h.call = "MadeFuncErr"
-		default:
+		if n := fn.Results.NumFields(); n > 1 || n == 1 && !isIdent(fn.Results.List[0].Type, "error") {
 			return h, false
 		}
+		h.call = "MadeFunc"
 		return h, true
 	}
 	if end := standardEnd(typ); end != "" {

@@ -50,6 +50,9 @@ func undoingOf(functions map[string]declaration) map[string]undoing {
 			}
 			u := found[name]
 			container := !paired && !named
+			if container && scope == "" {
+				continue // a package has many functions of a string
+			}
 			u.container = container && (u.container || len(u.by) == 0)
 			u.by = append(u.by, undo.decl.Name.Name)
 			slices.Sort(u.by)
