@@ -9,8 +9,8 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 )
 
-// TestGrowthOfLostResources checks that the verdict is unknown where resources can be read at first,
-// and later not, unless something else grows.
+// TestGrowthOfLostResources checks that the verdict is unknown where resources can be read at
+// first, and later not, unless something else grows.
 func TestGrowthOfLostResources(t *testing.T) {
 	const files, children = "temporary files: there are more than 20000", "child processes: no such file"
 	for name, c := range map[string]struct {

@@ -48,7 +48,7 @@ func (s *subject) scan() (o outcome) {
 		o.err = err
 		return o
 	}
-	o.res = attribute.Run(g, program, attribute.Options{Charged: func(*attribute.Node, uint32, int64) {}})
+	o.res = attribute.Run(g, program, attribute.Options{Charged: func(*attribute.Node, uint32, int64, int64) {}})
 	if o.err = goruntime.AllocationRecords(o.model, func(_ uint32, bucket uint64) { _, _ = goruntime.AllocationStack(o.model, bucket) }); o.err != nil {
 		return o
 	}

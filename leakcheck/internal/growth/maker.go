@@ -20,8 +20,8 @@ import (
 // each allocation tell the callers.
 
 // makers lists the functions that make a resource by prefix (go1.26 and go1.27 os/exec_posix.go,
-// os/tempfile.go, os/file.go, os/file_unix.go, net/fd_unix.go). Those that make something for certain
-// come first, and those that may also open what is there last.
+// os/tempfile.go, os/file.go, os/file_unix.go, net/fd_unix.go). Those that make something for
+// certain come first, and those that may also open what is there last.
 var makers = [...][]string{
 	ledger.Process:    {"os.StartProcess"},
 	ledger.Descriptor: {"syscall.Open", "os.NewFile", "os.newFile", "net.newFD"},

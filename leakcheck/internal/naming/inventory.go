@@ -20,7 +20,8 @@ type Inventory interface {
 }
 
 // KnownSpecial reports whether the program has the function that a pattern for a timer root names,
-// or may have a timer of that name without one; or whether it has the type that a pattern for a finalizer or cleanup root names.
+// or may have a timer of that name without one; or whether it has the type that a pattern for a
+// finalizer or cleanup root names.
 func (p *Pattern) KnownSpecial(names Inventory) bool {
 	if p.Special == "timer(" {
 		is := func(name string) bool {

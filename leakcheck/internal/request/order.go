@@ -57,8 +57,8 @@ func (s *Selector) isRoot(name string, info *refscan.RootInfo) bool {
 	return !s.passesBy(name) && (s.Path.MatchWhole(name) || info.Kind == refscan.RootFrame && s.Path.MatchPrefix(name) || tree.StartedIn(info, s.Path))
 }
 
-// passesBy reports whether a selector does not mean a path that its pattern may match: wildcards are
-// not for the alarm of go test, which no test can end.
+// passesBy reports whether a selector does not mean a path that its pattern may match: wildcards
+// are not for the alarm of go test, which no test can end.
 func (s *Selector) passesBy(path string) bool {
 	return !s.Path.Plain() && strings.HasPrefix(path, symbol.AlarmTimer)
 }

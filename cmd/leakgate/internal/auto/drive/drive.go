@@ -177,10 +177,10 @@ func (s *state) left(functions []string, patient bool) []string {
 // waiting returns the functions that are slow and have no verdict.
 func (s *state) waiting(functions []string) []string { return s.left(functions, true) }
 
-// quickOnes explores functions in small groups until end, in one process, and another one after each
-// that a function ends. Many functions are shared out among several processes at the same time:
-// what takes long are waits. A function that fails there is tried once more in the next round, since
-// tests may stand in each other's way.
+// quickOnes explores functions in small groups until end, in one process, and another one after
+// each that a function ends. Many functions are shared out among several processes at the same
+// time: what takes long are waits. A function that fails there is tried once more in the next
+// round, since tests may stand in each other's way.
 func (s *state) quickOnes(functions []string, end time.Time) error {
 	again := make(map[string]bool)
 	for {

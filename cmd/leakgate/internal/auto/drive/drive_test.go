@@ -81,8 +81,8 @@ EOF`)
 }
 
 // A group that was explored has its verdict, whatever ends the process later. A function that did
-// not come back at first comes last, in a process of its own. It is not known what it leaves, if its
-// time is over.
+// not come back at first comes last, in a process of its own. It is not known what it leaves, if
+// its time is over.
 func TestVerdictsAreKept(t *testing.T) {
 	b := stub(t, `
 label=$(sed 's/.*"Label":"\([^"]*\)".*/\1/' $orders)

@@ -49,8 +49,8 @@ type group struct {
 	log       string
 }
 
-// start runs one process to its end, and reads its journal. Processes that run at the same time have
-// different slots; the names of temporary files go by them.
+// start runs one process to its end, and reads its journal. Processes that run at the same time
+// have different slots; the names of temporary files go by them.
 func (s *state) start(o *repeat.Orders, folder string, slot int) (*process, error) {
 	o.GODEBUG = cli.Lookup(s.Env, "GODEBUG")
 	data, err := json.Marshal(o)

@@ -51,8 +51,8 @@ const (
 	// leastTime has to be left for a further group.
 	leastTime = 5 * time.Second
 	// groupCalls is how many rounds must fit into the time left: those that AssertNoGrowth needs
-	// before it fails, 15 in four batches if the first has one call, and as many again for the calls
-	// before, snapshots and a busier machine. If nothing grows it needs a fourth of them.
+	// before it fails, 15 in four batches if the first has one call, and as many again for the
+	// calls before, snapshots and a busier machine. If nothing grows it needs a fourth of them.
 	groupCalls = 36
 	// slow is how long a round may take before there are as few of them as can be.
 	slow = 200 * time.Millisecond

@@ -100,9 +100,9 @@ type timed struct {
 	took time.Duration
 }
 
-// exploreAll calls each function that was not tried out yet, and explores those that can be repeated
-// in small groups, the quickest first. The verdict on a group stands whatever a later function does,
-// so it does not try out all functions before it explores the first.
+// exploreAll calls each function that was not tried out yet, and explores those that can be
+// repeated in small groups, the quickest first. The verdict on a group stands whatever a later
+// function does, so it does not try out all functions before it explores the first.
 func (r *runner) exploreAll(o *Orders) {
 	explored := 0
 	for rest := o.Functions; len(rest) > 0; {
