@@ -153,8 +153,15 @@ func TestEndToEndGoldenAlone(t *testing.T) {
 		require.Equal(t, made, files())
 	}
 	for _, run := range [][]string{
-		{"-test.count=2", "-test.skip=Needs"}, {"-test.shuffle=2", "-test.skip=Needs"}, {"-test.cpu=1,2", "-test.skip=Needs"}, {"-test.run=TestOne"}, {"-test.run=^TestOne$"}, {"-test.run=TestSub/x"},
-		{"-test.run=Sub/^one_of_them#01$"}, {"-test.skip=TestEarlier", "-test.parallel=1"}, {"-test.run", "TestTwo", "-test.count", "1"},
+		{"-test.count=2", "-test.skip=Needs"},
+		{"-test.shuffle=2", "-test.skip=Needs"},
+		{"-test.cpu=1,2", "-test.skip=Needs"},
+		{"-test.run=TestOne"},
+		{"-test.run=^TestOne$"},
+		{"-test.run=TestSub/x"},
+		{"-test.run=Sub/^one_of_them#01$"},
+		{"-test.skip=TestEarlier", "-test.parallel=1"},
+		{"-test.run", "TestTwo", "-test.count", "1"},
 	} {
 		test(true, run...)
 	}
