@@ -186,8 +186,6 @@ type Holder struct {
 	Container string `json:"container,omitempty"`
 	State     string `json:"state,omitempty"` // of goroutines: what they wait for, as in a stack trace
 	Cause     string `json:"cause,omitempty"` // the usual mistake that such growth has; "": not known
-	// it may be kept for some time only, by the times in it
-	Window bool `json:"window,omitempty"`
 	// import paths of packages whose types lie on the path to what grows, from the root on
 	Packages []string `json:"packages,omitempty"`
 	// the named types on that path, what grows included: "example.com/app.Session"

@@ -148,7 +148,6 @@ func (w *Wording) holderOf(l *finding.Leak) *verdict.Holder {
 		for _, cause := range w.usualCause(l) {
 			h.Cause = strings.TrimPrefix(cause, message.CausePrefix)
 		}
-		h.Window = h.Cause == "" && l.Goroutines == nil && w.window(l) != nil
 	}
 	// Makers are known by kind or registry. Among them, a test's own does not excuse the others.
 	for _, by := range w.Makers[made] {

@@ -27,9 +27,8 @@ const (
 	// Unended is growth in, or made for, an object that the modules hand to a test, which does not
 	// end its use.
 	Unended Class = "unended"
-	// Passing is growth that ends by itself: in goroutines that come and go, each of which holds at
-	// most one object, and whose number does not grow with each call; or in a window of time, by
-	// the times in it.
+	// Passing is growth in goroutines that come and go: each holds at most one object, and their
+	// number does not grow with each call.
 	Passing Class = "passing"
 	// Unnamed is growth that only the standard library makes, or nobody who is known.
 	Unnamed Class = "unnamed"
@@ -124,7 +123,7 @@ func (m *Modules) judge(b verdict.Bound, e Evidence) Growth {
 	g := Growth{Bound: b}
 	m.classify(&g, e)
 	g.Root = m.root(&g)
-	if (g.Class == Leak || g.Class == Dependency) && (h.Window || passes(b, e.Record.Bounds)) {
+	if (g.Class == Leak || g.Class == Dependency) && passes(b, e.Record.Bounds) {
 		g.Class, g.Module = Passing, ""
 	}
 	if g.Class == Leak || g.Class == Dependency {

@@ -118,7 +118,7 @@ func (s *Sorter) Notes(all bool) []string {
 	}{
 		{Suppressed, "suppressed by " + SuppressionsFile},
 		{Test, "made by tests (in a _test.go file, or in code that only tests use)"},
-		{Passing, "held by goroutines that come to an end after their tests, and do not pile up, or for some time only"},
+		{Passing, "held by goroutines that come to an end after their tests, and do not pile up"},
 		{Unnamed, "made by the standard library alone, or nobody knows by whom"},
 	} {
 		of := s.nonFindings[class.of]
