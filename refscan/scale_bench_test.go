@@ -13,7 +13,7 @@ import (
 )
 
 type scaled struct {
-	p *scaled
+	_ *scaled
 	n int
 }
 
