@@ -48,6 +48,9 @@ func (s *Snapshot) Elsewhere(of Query, is func(path, typ string) bool) (_ *Elsew
 	paths := make(attribute.Paths)
 	var part *attribute.Part
 	if of != nil {
+		if err := s.in().Ask(snapshot.Queries{Held: true}); err != nil {
+			return nil, err
+		}
 		h := holding.New(graph, s.in().Program())
 		held, err := h.Find(of.gate, nil)
 		h.Release()

@@ -44,6 +44,9 @@ func (s *Snapshot) Held(queries ...Query) (_ []*Held, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.in().Ask(snapshot.Queries{Held: true}); err != nil {
+		return nil, err
+	}
 	h := holding.New(graph, s.in().Program())
 	defer h.Release()
 	var charged attribute.Charged

@@ -38,6 +38,7 @@ func WithRetained() ScanOption { return WithRetainedSets(nil) }
 // sets stay as they are.
 func WithRetainedSets(choose func(*Report) []*NodeSet) ScanOption {
 	return scanOption(func(c *scanConfig) {
+		c.queries.Retained = true
 		c.attribute = func(g *typedheap.Heap, program root.Program, charged attribute.Charged) (*attribute.Result, func(*Report), func()) {
 			return attributeRetained(g, program, charged, choose)
 		}

@@ -20,6 +20,7 @@ type scanConfig struct {
 	// release memory. It is a function value so that only programs that use an option link its
 	// code.
 	attribute func(*typedheap.Heap, root.Program, attribute.Charged) (res *attribute.Result, complete func(*Report), release func())
+	queries   snapshot.Queries // what attribute takes memory for
 }
 
 type scanOption func(*scanConfig)
@@ -38,6 +39,9 @@ func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
 	var config scanConfig
 	for _, o := range opts {
 		o.applyScan(&config)
+	}
+	if err := s.in().Ask(config.queries); err != nil {
+		return nil, err
 	}
 	build := treeBuilder{}
 	var charged attribute.Charged

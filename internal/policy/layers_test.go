@@ -128,7 +128,7 @@ var layers = []struct {
 		"leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/growth", []string{
-		"internal/engine/native/nativeheap", "internal/engine/capture/proof", "internal/engine/capture/snapshot", "internal/realtime", "internal/symbol", "internal/textfmt", "internal/verdict",
+		"internal/engine/memory/headroom", "internal/engine/native/nativeheap", "internal/engine/capture/proof", "internal/engine/capture/snapshot", "internal/realtime", "internal/symbol", "internal/textfmt", "internal/verdict",
 		"leakcheck/internal/artifact", "leakcheck/internal/assertion", "leakcheck/internal/check", "leakcheck/internal/environ",
 		"leakcheck/internal/growth/finding", "leakcheck/internal/growth/history", "leakcheck/internal/growth/pile", "leakcheck/internal/growth/series",
 		"leakcheck/internal/growth/wording", "leakcheck/internal/ledger",
@@ -137,7 +137,7 @@ var layers = []struct {
 	{"internal/alloctrace", nil},
 	{"internal/alloccode", []string{"internal/alloctrace"}},
 	{"leakcheck/internal/alloc", []string{
-		"golden", "internal/alloccode", "internal/alloctrace", "internal/engine/memory/rawmem", "internal/engine/runtime/rtlayout", "internal/engine/capture/snapshot", "internal/symbol", "internal/realtime", "internal/verdict",
+		"golden", "internal/alloccode", "internal/alloctrace", "internal/engine/memory/headroom", "internal/engine/memory/rawmem", "internal/engine/runtime/rtlayout", "internal/engine/capture/snapshot", "internal/symbol", "internal/realtime", "internal/verdict",
 		"leakcheck/internal/assertion", "leakcheck/internal/check",
 		"leakcheck/internal/environ",
 		"leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
@@ -225,7 +225,7 @@ var layers = []struct {
 		"cmd/leakgate/internal/auto/source", "cmd/leakgate/internal/auto/workspace", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare",
 		"cmd/leakgate/internal/goldens",
 		"cmd/leakgate/internal/gotest", "cmd/leakgate/internal/isolate", "cmd/leakgate/internal/native/shim", "cmd/leakgate/internal/outcome",
-		"cmd/leakgate/internal/page", "cmd/leakgate/internal/present", "cmd/leakgate/internal/revision", "golden", "internal/envvar",
+		"cmd/leakgate/internal/page", "cmd/leakgate/internal/present", "cmd/leakgate/internal/revision", "golden", "internal/engine/memory/headroom", "internal/envvar",
 		"internal/symbol", "internal/textfmt", "internal/verdict",
 	}},
 	{"cmd/leakgate/internal/command/vet", []string{"cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "cmd/leakgate/leakvet"}},
@@ -237,6 +237,7 @@ var layers = []struct {
 	{"internal/tests/delve", nil},
 	{"internal/tests/golden", nil},
 	{"internal/tests/holds", nil},
+	{"internal/tests/memory", nil},
 	{"internal/tests/native", nil},
 	{"internal/tests/native/workload", nil}, // C code that allocates
 	{"internal/tests/page", nil},

@@ -17,6 +17,7 @@ var allowedPanics = map[string]string{
 	"leakcheck/internal/environ/testing.go NeedT":      "without a test there is nothing to fail, and what was found would be lost; testify panics there, too",
 	"internal/engine/memory/parallel/do.go Do":         "a panic of a worker goes on in the goroutine that waits for it, which recovers from it (refscan.(*Snapshot).Scan)",
 	"internal/engine/memory/offheap/map.go Make":       "memory that is refused ends the scan, whose caller recovers from it (snapshot.Guard); memory of the heap in its place would end the process",
+	"internal/engine/memory/offheap/map.go Ask":        "the same, for memory of the heap that is still to be taken",
 	"internal/engine/heap/heaptype/table.go done":      "a panic goes on, after the types that were half made are forgotten",
 	"internal/engine/runtime/goruntime/time.go InTime": "the deadline ends the scan, whose caller recovers from it (snapshot.Guard), as from memory that is refused",
 }

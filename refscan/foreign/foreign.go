@@ -131,7 +131,11 @@ func openIndex(ctx context.Context, exe string) (*debuginfo.Index, error) {
 // snapshot reads the runtime's structures. lost is the number of goroutines whose position is not
 // known. If it fails, release is not called.
 func (p *program) snapshot(source image.Source, threads []goruntime.Thread, pause time.Duration, release func() error) (s *refscan.Snapshot, lost int, err error) {
+	snapshot.BeginStopped()
 	model, err := goruntime.LoadStopped(image.NewSpace(source), p.index, p.file.Bias(), p.file.GOARCH, threads)
+	if short := (*snapshot.Unavailable)(nil); errors.As(snapshot.MemoryError(err), &short) {
+		return nil, 0, (*refscan.UnavailableError)(short)
+	}
 	if err != nil {
 		return nil, 0, &refscan.UnavailableError{Cause: "the runtime's structures in the process cannot be read", Remedy: remedyReport, Err: err}
 	}

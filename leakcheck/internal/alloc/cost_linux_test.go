@@ -65,7 +65,7 @@ func BenchmarkVerdict(b *testing.B) {
 
 // withoutCollections calls f with collections withheld, as record calls its operation.
 func withoutCollections(f func()) {
-	defer withholdCollections()()
+	defer withholdCollections(demand{})()
 	f()
 }
 
@@ -77,7 +77,7 @@ func recordingTimes(b *testing.B, op func(), calls int) (traced, read time.Durat
 	traced = processorTime(func() {
 		withoutCollections(func() {
 			var err error
-			m, err = startMeter()
+			m, err = startMeter(demand{})
 			require.NoError(b, err)
 			callBetweenMarks(op, calls)
 			m.stop()

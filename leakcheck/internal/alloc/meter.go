@@ -14,8 +14,8 @@ type meter struct {
 	collections uint64 // before the trace
 }
 
-func startMeter() (*meter, error) {
-	m := &meter{out: &buffer{}, collections: collections()}
+func startMeter(memory demand) (*meter, error) {
+	m := &meter{out: &buffer{bytes: make([]byte, 0, memory.trace)}, collections: collections()}
 	var err error
 	if m.stop, err = start(m.out); err != nil {
 		return nil, &refscan.UnavailableError{

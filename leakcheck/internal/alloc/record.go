@@ -77,18 +77,22 @@ func record(op func(), calls int, wait time.Duration) (*recording, error) {
 		return nil, err
 	}
 	defer end()
+	memory, err := ask()
+	if err != nil {
+		return nil, err
+	}
 	defer withRoomyStacks()()
 	// After this collection no page of the heap is left to be swept. So pages do not change their
 	// use, which tells the sizes of the objects on them.
 	runtime.GC()
-	defer withholdCollections()()
+	defer withholdCollections(memory)()
 	for range warmups { // fill the pools that the collection has emptied
 		op()
 	}
 	growStack()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	m, err := startMeter()
+	m, err := startMeter(memory)
 	if err != nil {
 		return nil, err
 	}
@@ -126,18 +130,19 @@ func start(out *buffer) (stop func(), err error) {
 	return sync.OnceFunc(trace.Stop), nil
 }
 
-// allowance is how many bytes may be allocated before a collection runs after all.
+// allowance is how many bytes may be allocated before a collection runs after all, or half of what
+// limits of memory leave.
 const allowance = 256 << 20
 
-// withholdCollections prevents automatic garbage collections until allowance bytes are allocated. A
+// withholdCollections prevents automatic garbage collections until that is allocated. A
 // collection empties pools, which op fills again, and makes the runtime start goroutines that op
 // does not cause. restore restores the settings.
-func withholdCollections() (restore func()) {
+func withholdCollections(memory demand) (restore func()) {
 	limit := debug.SetMemoryLimit(-1)
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(sample)
 	now := int64(sample[0].Value.Uint64() - sample[1].Value.Uint64())
-	debug.SetMemoryLimit(min(limit, now+allowance))
+	debug.SetMemoryLimit(min(limit, now+min(allowance, limits.Left(memory.Need)/2)))
 	percent := debug.SetGCPercent(-1)
 	return func() {
 		debug.SetGCPercent(percent)

@@ -26,8 +26,7 @@ const roomyStack = 32 << 10
 // size of new stacks (go1.26, go1.27: runtime/stack.go, gcComputeStartingStackSize). A goroutine
 // that uses much stack raises that mean.
 func withRoomyStacks() (end func()) {
-	const mostGoroutines = 1000 // with more, new stacks are smaller: 64 MiB are enough
-	deep := roomyStack * (1 + min(runtime.NumGoroutine(), mostGoroutines))
+	deep := deepStack()
 	parked, release := make(chan struct{}), make(chan struct{})
 	go useStack(deep, func() {
 		close(parked)

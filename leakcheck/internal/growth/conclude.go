@@ -1,11 +1,13 @@
 package growth
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/engine/memory/headroom"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
@@ -66,8 +68,15 @@ func uncountedGoroutines() error {
 	}
 }
 
-// outOfTime is the outcome where the test would time out before the next snapshot.
+// outOfTime is the outcome where the test would time out before the next snapshot, or where there
+// is no memory for more calls.
 func (x *Experiment) outOfTime() *assertion.Outcome {
+	if short := (*headroom.Shortage)(nil); errors.As(x.op.short, &short) {
+		return x.cutShort(&refscan.UnavailableError{
+			Cause:  "op was called " + textfmt.CountNoun(x.op.calls, "time") + ", and there is not enough memory for more calls",
+			Remedy: short.Way(), Err: short,
+		})
+	}
 	seen := fmt.Sprintf("op was called %s, the slowest call took %s, and %s",
 		textfmt.CountNoun(x.op.calls, "time"), x.op.slowest.Round(time.Millisecond), textfmt.CountNoun(int64(len(x.past.Snapshots)), "snapshot")+" could be taken")
 	if len(x.past.Snapshots) < 2 {

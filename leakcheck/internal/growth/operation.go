@@ -2,9 +2,12 @@ package growth
 
 import (
 	"math/bits"
+	"runtime"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
+	"github.com/leakgate/leakgate/internal/engine/memory/headroom"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 )
 
@@ -16,9 +19,11 @@ type operation struct {
 	after time.Duration // what has to be left when a call returns
 
 	calls   int64
-	current atomic.Int64  // the number of the call that has not returned, from 1; 0: none
-	failed  bool          // op failed the test in its last call and is not called again
-	late    bool          // there is no time for another call and a snapshot after it
+	current atomic.Int64 // the number of the call that has not returned, from 1; 0: none
+	failed  bool         // op failed the test in its last call and is not called again
+	late    bool         // there is no time for another call and a snapshot after it, or
+	short   error        // a limit leaves next to no memory
+	memory  headroom.Watch
 	slowest time.Duration // of a call
 	spent   time.Duration // in all calls, and in waits for what they have left to other goroutines
 	took    [64]int64     // calls, by the length in bits of the nanoseconds that they took
@@ -31,7 +36,8 @@ func (o *operation) call(n int, passed func()) bool {
 		if o.ended() {
 			return false
 		}
-		if o.late = !o.time.Allows(o.slowest + o.after); o.late {
+		o.short = o.look()
+		if o.late = o.short != nil || !o.time.Allows(o.slowest+o.after); o.late {
 			return false
 		}
 		start := o.time.Now()
@@ -48,6 +54,21 @@ func (o *operation) call(n int, passed func()) bool {
 		o.failed = o.fails()
 	}
 	return true
+}
+
+// stackText is about how many bytes it takes to count a goroutine, by the text of its stack.
+const stackText = 1 << 10
+
+// look returns an error if a limit leaves next to no memory for another call, even without the
+// garbage of those before.
+func (o *operation) look() error {
+	o.memory.Reserve = stackText * int64(runtime.NumGoroutine())
+	err := o.memory.Look()
+	if err != nil {
+		debug.FreeOSMemory()
+		err = o.memory.Now()
+	}
+	return err
 }
 
 // ended reports whether op is not called again.

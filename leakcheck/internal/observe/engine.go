@@ -125,7 +125,7 @@ func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 	o := &Observation{}
 	var log Logger
 	defer func() { o.Logs = log.Lines() }()
-	opts := []refscan.CaptureOption{refscan.WithContext(ctx), snapshot.ScansWithin{Context: ctx}, log.Option()}
+	opts := []refscan.CaptureOption{refscan.WithContext(ctx), snapshot.ScansWithin{Context: ctx}, log.Option(), snapshot.Queries{Held: len(n.Held) > 0, Retained: n.Retained}}
 	if !n.Heap && !n.Leaked && !n.Stacks {
 		if n.Collect {
 			collect()

@@ -10,6 +10,10 @@ import (
 // A Collector builds packages from the events of one go test. The zero value is ready. It is not
 // safe for concurrent use.
 type Collector struct {
+	// Lack says for lack of what memory the kernel has killed a process since it was asked last, ""
+	// if it has not; nil: that is not known.
+	Lack func() string
+
 	packages map[string]*collected
 }
 
@@ -38,6 +42,9 @@ func (c *Collector) Observe(ev *gotest.Event, interrupted bool) {
 		return
 	}
 	p := c.pkg(ev.Package)
+	if c.Lack != nil && ev.Action == "output" && ev.Output == killedLine && !interrupted {
+		p.Lack = c.Lack()
+	}
 	if ev.Test == "" {
 		p.observe(ev, interrupted)
 		return
@@ -68,6 +75,9 @@ func (c *Collector) Observe(ev *gotest.Event, interrupted bool) {
 		}
 	}
 }
+
+// killedLine is what go test prints where SIGKILL ended a test binary.
+const killedLine = "signal: killed\n"
 
 // Idle returns the packages whose test binaries passed without running package testing's part, such
 // as where TestMain ends the process at once. A binary in which -run matches no test is none.

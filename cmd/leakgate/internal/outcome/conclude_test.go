@@ -189,3 +189,19 @@ func TestConcludeOrdersAndCounts(t *testing.T) {
 	require.Equal(t, []string{"Z1", "A9", "A:", "TestMain1"}, order)
 	require.Equal(t, Totals{Packages: 1, Tests: 3, FailedTests: 1, Assertions: 4, Pass: 2, Fail: 1, Unknown: 1}, run.Totals)
 }
+
+// Where the kernel killed the test binary for lack of memory, the package has the limit. Another
+// kill is none of that.
+func TestLackOfMemory(t *testing.T) {
+	for _, lack := range []string{"", "memory.max of the cgroup /app is 512 MiB"} {
+		c := Collector{Lack: func() string { return lack }}
+		observe(&c, "run:A")
+		c.Observe(&gotest.Event{Action: "output", Package: "p", Test: "A", Output: killedLine}, false)
+		observe(&c, "fail:A fail")
+		var run Run
+		c.Conclude(&run, Ending{GoFailed: true})
+		require.Len(t, run.Packages, 1)
+		require.True(t, run.Packages[0].Crashed)
+		require.Equal(t, lack, run.Packages[0].Lack)
+	}
+}

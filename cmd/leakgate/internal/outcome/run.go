@@ -94,7 +94,10 @@ type Package struct {
 	// the tests that ran, in the order in which they began
 	Cases []Case `json:"cases,omitempty"`
 	// the test binary did not reach its end: a panic, a time-out, os.Exit, a signal
-	Crashed  bool      `json:"crashed,omitempty"`
+	Crashed bool `json:"crashed,omitempty"`
+	// the limit for which the kernel killed the test binary, since memory ran out:
+	// "memory.max of the cgroup /app is 512 MiB"
+	Lack     string    `json:"lack_of_memory,omitempty"`
 	Failures []Failure `json:"failures,omitempty"`
 	// in the order in which their tests began, then by Seq
 	Assertions []*Assertion `json:"assertions,omitempty"`

@@ -202,6 +202,9 @@ func crash(article string, p *outcome.Package) string {
 	if p.Status != outcome.StatusFail { // go test says ok
 		text = article + " test binary ended with status 0 before its tests did, or a test closed its standard output"
 	}
+	if p.Lack != "" {
+		text = article + " test binary was killed by the kernel for lack of memory (" + p.Lack + ")"
+	}
 	var cut []string
 	for _, c := range p.Cases {
 		if c.Status == outcome.StatusNone {

@@ -64,6 +64,11 @@ artifacts: out
 leakgate: tests failed for other reasons (exit 4)
 `, b.String())
 	b.Reset()
+	killed := run()
+	killed.Packages[len(killed.Packages)-1].Lack = "memory.max of the cgroup /app is 512 MiB"
+	require.NoError(t, Summary{}.Present(&b, killed))
+	require.Contains(t, b.String(), "example.com/crash: its test binary was killed by the kernel for lack of memory (memory.max of the cgroup /app is 512 MiB)\n")
+	b.Reset()
 	require.NoError(t, Summary{Verbose: true}.Present(&b, run()))
 	require.Contains(t, b.String(), `
   TEST            VERDICT  BEFORE  LIVE      RETAINED  OBJECTS  TYPED   PAUSE   PASSED   WORST BOUND

@@ -5,14 +5,23 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
 
-// A frameWord records a word of a stack that may be the length of a slice, by its distance from
-// the stack's upper end, since stacks move. In a frame, the compiler puts a slice's pointer,
-// length and capacity where it likes.
-type frameWord struct {
+// frames records the words of stacks that may be the lengths of slices. In a frame, the compiler
+// puts a slice's pointer, length and capacity where it likes.
+type frames struct {
+	stacks []frameStack
+	words  []frameWord
+}
+
+// A frameStack is the stack of a goroutine, with its words up to an index.
+type frameStack struct {
 	goroutine uint64
 	k         int // index of the goroutine's record
-	off, was  uintptr
+	end       int
 }
+
+// A frameWord has the distance of a word from the stack's upper end, since stacks move, and its
+// value.
+type frameWord struct{ off, was uint32 }
 
 const (
 	maxStack  = 1 << 20 // bytes in use of all stacks together; if they have more, frames are not watched
@@ -40,27 +49,39 @@ func (l *Layout) depth(k int) uint64 {
 	return 0
 }
 
-// frameWords records the words of all stacks that may be lengths, nil if stacks are too large.
+// frameWords records the words of all stacks that may be lengths, none if stacks are too large.
 //
 //go:norace
-func (l *Layout) frameWords() (words []frameWord) {
-	size := uintptr(0)
-	l.eachGoroutine(func(k int, id uint64) {
-		sp, hi, ok := l.stack(k, id)
-		if !ok {
-			return
-		}
+func (l *Layout) frameWords() (f frames) {
+	size, n := uintptr(0), 0
+	l.eachStack(func(_ int, _ uint64, sp, hi uintptr) {
 		size += hi - sp
-		for at := sp; at < hi && size < maxStack; at += 8 {
-			if v := rawmem.Word(at); v < maxLength {
-				words = append(words, frameWord{id, k, hi - at, v})
-			}
-		}
+		n++
 	})
 	if size >= maxStack {
-		return nil
+		return frames{}
 	}
-	return words
+	f = frames{stacks: make([]frameStack, 0, n), words: make([]frameWord, 0, size/8)}
+	l.eachStack(func(k int, id uint64, sp, hi uintptr) {
+		for at := sp; at < hi && len(f.words) < cap(f.words); at += 8 {
+			if v := rawmem.Word(at); v < maxLength {
+				f.words = append(f.words, frameWord{uint32(hi - at), uint32(v)})
+			}
+		}
+		f.stacks = append(f.stacks, frameStack{id, k, len(f.words)})
+	})
+	return f
+}
+
+// eachStack visits the parts in use of the stacks of goroutines that do not run.
+//
+//go:norace
+func (l *Layout) eachStack(visit func(k int, id uint64, sp, hi uintptr)) {
+	l.eachGoroutine(func(k int, id uint64) {
+		if sp, hi, ok := l.stack(k, id); ok {
+			visit(k, id, sp, hi)
+		}
+	})
 }
 
 // frameGrew reports whether so many calls have made a word in a frame greater by the same number
@@ -68,15 +89,23 @@ func (l *Layout) frameWords() (words []frameWord) {
 // large. A counter looks the same.
 //
 //go:norace
-func (l *Layout) frameGrew(words []frameWord, calls int) bool {
-	for _, w := range words {
-		sp, hi, ok := l.stack(w.k, w.goroutine)
-		if !ok || w.off > hi-sp {
+func (l *Layout) frameGrew(f frames, calls int) bool {
+	first := 0
+	for _, s := range f.stacks {
+		words := f.words[first:s.end]
+		first = s.end
+		sp, hi, ok := l.stack(s.k, s.goroutine)
+		if !ok {
 			continue
 		}
-		now := rawmem.Word(hi - w.off)
-		if now > w.was && now < maxLength && (now-w.was)%uintptr(calls) == 0 && l.leadsTo(sp, hi, now) {
-			return true
+		for _, w := range words {
+			if uintptr(w.off) > hi-sp {
+				continue
+			}
+			was, now := uintptr(w.was), rawmem.Word(hi-uintptr(w.off))
+			if now > was && now < maxLength && (now-was)%uintptr(calls) == 0 && l.leadsTo(sp, hi, now) {
+				return true
+			}
 		}
 	}
 	return false

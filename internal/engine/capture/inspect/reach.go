@@ -232,39 +232,12 @@ func (w *Walk) follow(p uintptr) {
 }
 
 // span returns the address of the runtime's record of the span that holds the object at an
-// address, or 0 if there is none. The runtime never gives back such records, nor the heap's
-// memory.
+// address, or 0 if there is none.
 //
 //go:norace
 func (w *Walk) span(p uintptr) uintptr {
-	arena := (p - arenaBase()) >> rtlayout.ArenaShift
-	if arena >= 1<<(addressBit-rtlayout.ArenaShift) {
-		return 0
-	}
-	list := rawmem.Word(w.at.Heap + w.mheap.Arenas + arena>>rtlayout.ArenaL2Bits*8)
-	if list == 0 {
-		return 0
-	}
-	a := rawmem.Word(list + arena&(1<<rtlayout.ArenaL2Bits-1)*8)
-	if a == 0 {
-		return 0
-	}
-	s := rawmem.Word(a + w.arena.Spans + (p>>rtlayout.PageShift)%arenaPages*8)
-	if s == 0 {
-		return 0
-	}
-	start := rawmem.Word(s + w.mspan.StartAddr)
-	state := rawmem.Byte(s + w.mspan.State)
-	if p < start || p >= start+rawmem.Word(s+w.mspan.Pages)<<rtlayout.PageShift || state != rtlayout.SpanInUse && state != rtlayout.SpanManual {
-		return 0
-	}
-	if state == rtlayout.SpanManual || rawmem.Byte(s+w.mspan.UserArena) != 0 {
-		w.inconclusive = true
-		return 0
-	}
-	if p >= rawmem.Word(s+w.mspan.Limit) {
-		return 0
-	}
+	s, special := w.spanAt(p)
+	w.inconclusive = w.inconclusive || special
 	return s
 }
 

@@ -16,7 +16,7 @@ type Slices struct {
 	layout  *Layout
 	headers []header
 	queues  []queue
-	frames  []frameWord
+	frames  frames
 }
 
 // A header records the address of a slice's length word, the length read there last, and by how
@@ -31,12 +31,16 @@ type area struct{ at, size, object uintptr }
 
 const (
 	slowCalls = 50  // a leak of one element in more calls is not looked for
-	maxGrown  = 100 // slices: to see that a header is that of a slice takes some 50 us
+	maxGrown  = 100 // slices
 
-	maxHeap   = 32 << 20 // bytes of spans with pointers; in a larger heap headers are not looked for
-	minHeader = 24       // bytes of a slice's header
-	minRoom   = 4        // elements: a slice with a smaller capacity moves to another array soon
-	moreSpans = 64       // spans that may be added while the list for them is allocated
+	// In a heap with more bytes of spans with pointers, or with more headers, which take 16 bytes
+	// each, headers are not looked for.
+	maxHeap    = 32 << 20
+	maxHeaders = 1 << 18
+
+	minHeader = 24 // bytes of a slice's header
+	minRoom   = 4  // elements: a slice with a smaller capacity moves to another array soon
+	moreSpans = 64 // spans that may be added while the list for them is allocated
 )
 
 // NewSlices records the headers that exist now. Headers in free objects may be uninitialized
@@ -88,31 +92,44 @@ func (s *Slices) begin() error {
 	if s.queues = nil; channels <= maxChannels {
 		s.queues = l.queuesIn(queues)
 	}
-	s.headers = headersIn(areas, first, end)
+	heads := headers{Layout: l, first: first, end: end}
+	if s.headers = heads.in(areas); len(s.headers) == maxHeaders {
+		s.Unwatched, s.headers = int64(heap), heads.in(areas[:variables])
+	}
 	s.frames = l.frameWords()
 	return nil
 }
 
-// headersIn records memory in areas that may be a slice header whose array lies between first and
-// end. The list that grows meanwhile is none of them: its own header lies on the stack.
+// headers finds memory that may be a slice header whose array lies between first and end.
+type headers struct {
+	*Layout
+	first, end uintptr
+}
+
+// in lists the headers in some areas, at most maxHeaders. The list that grows meanwhile is none of
+// them: its own header lies on the stack.
 //
 //go:norace
-func headersIn(areas []area, first, end uintptr) (headers []header) {
+func (h headers) in(areas []area) (found []header) {
 	for _, a := range areas {
 		for object := a.at; object < a.at+a.size; object += a.object {
 			for at := object; at+minHeader <= object+a.object; at += 8 {
 				room := rawmem.Word(at + 16)
-				if room-1 >= end-first { // nearly always
+				if room-1 >= h.end-h.first { // nearly always
 					continue
 				}
 				array, length := rawmem.Word(at), rawmem.Word(at+8)
-				if room >= length+minRoom && array-first < end-first {
-					headers = append(headers, header{at: at + 8, len: int(length)})
+				if room < length+minRoom || array-h.first >= h.end-h.first || !h.isSlice(at+8) {
+					continue
 				}
+				if len(found) == maxHeaders {
+					return found
+				}
+				found = append(found, header{at: at + 8, len: int(length)})
 			}
 		}
 	}
-	return headers
+	return found
 }
 
 // GotLonger finds the slices that so many calls since NewSlices have made longer, and keeps them
@@ -126,7 +143,7 @@ func (s *Slices) GotLonger(calls int) (each, some bool) {
 	s.headers = all[:0]
 	for _, h := range all {
 		h.by = int(rawmem.Word(h.at)) - h.len
-		if h.by <= 0 || h.by*slowCalls < calls || !s.isSlice(h.at) { // the usual case
+		if h.by <= 0 || h.by*slowCalls < calls || !s.layout.isSlice(h.at) { // the usual case
 			continue
 		}
 		if len(s.headers) == maxGrown {
@@ -151,7 +168,7 @@ func (s *Slices) WentOn() bool {
 	s.headers = all[:0]
 	for _, h := range all {
 		by := int(rawmem.Word(h.at)) - h.len
-		if by >= (h.by+1)/2 && by <= 2*h.by && s.isSlice(h.at) {
+		if by >= (h.by+1)/2 && by <= 2*h.by && s.layout.isSlice(h.at) {
 			h.len += by
 			s.headers = append(s.headers, h)
 		}
@@ -163,26 +180,11 @@ func (s *Slices) WentOn() bool {
 // object of the heap. It returns true if it cannot tell.
 //
 //go:norace
-func (s *Slices) isSlice(at uintptr) bool {
+func (l *Layout) isSlice(at uintptr) bool {
 	array, length, room := rawmem.Word(at-8), rawmem.Word(at), rawmem.Word(at+8)
 	if length > room {
 		return false
 	}
-	behind, ok := s.layout.behind(array)
+	behind, ok := l.behind(array)
 	return !ok || room <= behind
-}
-
-// behind returns how many bytes lie between an address and the end of its object, 0 if it is not
-// on the heap. ok is false if it cannot tell.
-//
-//go:norace
-func (l *Layout) behind(p uintptr) (size uintptr, ok bool) {
-	err := tryAgain(func() error {
-		return l.spans(false, func(_ int, s *span) {
-			if p >= s.base && p < s.end() {
-				size = s.size - (p-s.base)%s.size
-			}
-		})
-	})
-	return size, err == nil
 }

@@ -95,6 +95,58 @@ func (l *Layout) spans(swept bool, visit func(k int, s *span)) error {
 	return nil
 }
 
+// spanAt returns the address of the runtime's record of the span that holds the object at an
+// address, or 0 if there is none. special says that the address is that of a stack, or of memory of
+// the arenas experiment. The runtime never gives back such records, nor the heap's memory.
+//
+//go:norace
+func (l *Layout) spanAt(p uintptr) (record uintptr, special bool) {
+	arena := (p - arenaBase()) >> rtlayout.ArenaShift
+	if arena >= 1<<(addressBit-rtlayout.ArenaShift) {
+		return 0, false
+	}
+	list := rawmem.Word(l.at.Heap + l.mheap.Arenas + arena>>rtlayout.ArenaL2Bits*8)
+	if list == 0 {
+		return 0, false
+	}
+	a := rawmem.Word(list + arena&(1<<rtlayout.ArenaL2Bits-1)*8)
+	if a == 0 {
+		return 0, false
+	}
+	s := rawmem.Word(a + l.arena.Spans + (p>>rtlayout.PageShift)%arenaPages*8)
+	if s == 0 {
+		return 0, false
+	}
+	start := rawmem.Word(s + l.mspan.StartAddr)
+	state := rawmem.Byte(s + l.mspan.State)
+	if p < start || p >= start+rawmem.Word(s+l.mspan.Pages)<<rtlayout.PageShift || state != rtlayout.SpanInUse && state != rtlayout.SpanManual {
+		return 0, false
+	}
+	if state == rtlayout.SpanManual || rawmem.Byte(s+l.mspan.UserArena) != 0 {
+		return 0, true
+	}
+	if p >= rawmem.Word(s+l.mspan.Limit) {
+		return 0, false
+	}
+	return s, false
+}
+
+// behind returns how many bytes lie between an address and the end of its object, 0 if it is not
+// on the heap. ok is false if it cannot tell.
+//
+//go:norace
+func (l *Layout) behind(p uintptr) (size uintptr, ok bool) {
+	s, special := l.spanAt(p)
+	if s == 0 {
+		return 0, !special
+	}
+	size = rawmem.Word(s + l.mspan.ElemSize)
+	if size == 0 { // the span is just being made
+		return 0, false
+	}
+	return size - (p-rawmem.Word(s+l.mspan.StartAddr))%size, true
+}
+
 // mapEntries reads an object as a map's header or table, and returns the number of entries
 // recorded in it. ok is false for an object that is certainly neither; an object that looks like
 // one counts as a map.

@@ -7,12 +7,14 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/engine/graph/root"
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
+	"github.com/leakgate/leakgate/internal/engine/memory/headroom"
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 	"github.com/leakgate/leakgate/internal/engine/process/freeze"
@@ -31,6 +33,7 @@ type Config struct {
 	Again   func(ready func() bool) (Frozen, error) // takes the second of two snapshots; nil: as the first
 	Foreign bool                                    // the snapshot has all memory, C code's memory included
 	Scans   context.Context                         // its deadline bounds all scans; nil: nothing does
+	Queries Queries                                 // what memory is asked for beside a scan
 }
 
 // ScansWithin is the option of captures whose scans end with an error when the deadline of a
@@ -56,6 +59,8 @@ func Default() Config {
 type Snapshot struct {
 	process         Frozen
 	noFork          *freeze.Error // why the system refuses a fork, or to read it; nil if it does not
+	collect         func()        // lets the runtime collect garbage again as it likes; nil: it may
+	queries         Queries       // that memory was asked for
 	small           bool          // the image is to be copied in place, since the forecast says that it is small
 	smallCopyFailed bool          // a small copy lacked memory; a fork has all of it
 	cycles          uint32        // collections that have ended before the freeze
@@ -112,12 +117,18 @@ func Capture(config Config) (_ *Snapshot, err error) {
 	if err := CheckSettings(); err != nil {
 		return nil, err
 	}
+	memoryNeeded(true, config.Queries).begin()
 	if err := checkMemory(need(0, indexReading, 0)); err != nil {
 		return nil, err
 	}
 	if s.index, err = OpenIndex(config.Context, config.Logf); err != nil {
-		return nil, err
+		return nil, withEnough(err)
 	}
+	f := memoryNeeded(true, config.Queries)
+	if twice := f.need(); checkMemory(headroom.Need{Resident: 2 * twice.Resident, Private: twice.Private, Address: twice.Address}) != nil {
+		debug.FreeOSMemory() // what reading the index, or a snapshot before, has left behind
+	}
+	s.collect = withFewCollections(f.need())
 	if s.bias, err = LoadBias(s.index); err != nil {
 		return nil, err
 	}
@@ -173,8 +184,9 @@ var errAwake = errors.New("the program has not stayed at rest")
 // freeze freezes the process and reads the runtime's structures. If the process is not at rest, it
 // freezes the process twice.
 func (s *Snapshot) freeze(config *Config, rests bool) (err error) {
-	f := memoryNeeded(rests)
-	s.small = false
+	f := memoryNeeded(rests, config.Queries)
+	s.small, s.queries = false, config.Queries
+	f.begin()
 	if err := s.placeImage(f); err != nil {
 		return err
 	}
@@ -200,7 +212,10 @@ func (s *Snapshot) freeze(config *Config, rests bool) (err error) {
 	if s.model, err = goruntime.LoadSpans(image.NewSpace(s.process), s.index, s.bias, runtime.GOARCH); err != nil {
 		return ModelError(err)
 	}
-	s.model.Peek, s.model.Context = peekWord, config.Scans
+	s.model.Peek, s.model.Context, s.model.Watch = peekWord, config.Scans, watch.Look
+	if s.onDisk > 0 {
+		s.model.Watch = s.watchOnDisk()
+	}
 	if rests && (s.model.Cycles != s.cycles || s.model.NewObjects() > ownObjects) {
 		return errAwake
 	}
@@ -247,7 +262,7 @@ func (s *Snapshot) placeImage(f forecast) error {
 // placeForked is placeImage for a process that is frozen. A copy in place is complete already:
 // only the scan still needs memory.
 func (s *Snapshot) placeForked() error {
-	f, was := heapNeeds(s.model), s.onDisk
+	f, was := heapNeeds(s.model, s.queries), s.onDisk
 	if s.inPlace {
 		return checkMemory(need(0, f.tables, f.written))
 	}
@@ -277,6 +292,7 @@ func (s *Snapshot) Settled() time.Duration { return s.settled }
 
 // Close releases what the snapshot holds. It may be called more than once.
 func (s *Snapshot) Close() error {
+	s.allowCollections()
 	if s.graph != nil {
 		s.graph.Close()
 	}
@@ -288,6 +304,9 @@ func (s *Snapshot) Close() error {
 	if s.process == nil {
 		return nil
 	}
+	if s.onDisk > 0 {
+		headroom.Spare.Store(0)
+	}
 	p := s.process
 	s.process = nil
 	return p.Close()
@@ -295,10 +314,19 @@ func (s *Snapshot) Close() error {
 
 // Detach ends the frozen process, after a scan. What the scan has read stays, for further scans.
 func (s *Snapshot) Detach() error {
+	s.allowCollections()
 	if p, ok := s.process.(interface{ Release() error }); ok {
 		return p.Release()
 	}
 	return nil
+}
+
+// allowCollections ends withFewCollections.
+func (s *Snapshot) allowCollections() {
+	if collect := s.collect; collect != nil {
+		s.collect = nil
+		collect()
+	}
 }
 
 var index struct {
@@ -321,6 +349,7 @@ func OpenIndex(ctx context.Context, logf func(string, ...any)) (*debuginfo.Index
 	if err := rtlayout.CheckVersion(runtime.Version()); err != nil {
 		return nil, ModelError(err)
 	}
+	defer withLittleGarbage()()
 	x, err := debuginfo.Open(ctx, debuginfo.Options{Logf: logf})
 	if err != nil {
 		if u := (*Unavailable)(nil); errors.As(err, &u) {

@@ -22,7 +22,7 @@ func TestGarbageBetweenTwoSnapshots(t *testing.T) {
 	runtime.GC()
 	root := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(root, "proc"), 0o755))
-	available := memoryNeeded(false).need().Resident + left
+	available := memoryNeeded(false, Queries{}).need().Resident + left
 	info := fmt.Sprintf("MemTotal: 99999999 kB\nMemAvailable: %d kB\nSwapFree: 0 kB\n", available>>10)
 	require.NoError(t, os.WriteFile(filepath.Join(root, "proc", "meminfo"), []byte(info), 0o644))
 	defer SetSystem(root)()

@@ -24,7 +24,11 @@ func (s *Snapshot) Heap() (*typedheap.Heap, error) {
 	if err := s.Opened(); err != nil || s.graph != nil {
 		return s.graph, err
 	}
-	if err := checkMemory(need(0, scanNeeds(s.model), 0)); err != nil {
+	if s.stopped != nil {
+		f := heapNeeds(s.model, Queries{})
+		f.note()
+	}
+	if err := checkMemory(need(0, leastPerSlot*int64(s.model.NumObjects), 0)); err != nil {
 		return nil, err
 	}
 	graph, err := typedheap.Build(s.model, s.index, typedheap.Options{Own: s.stopped == nil})

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/leakgate/leakgate/internal/engine/memory/headroom"
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/internal/realtime"
@@ -114,11 +115,44 @@ const (
 // garbageAllowed is half of the bytes that the limits of the system leave beside the snapshot and
 // the scan, within bounds.
 func (s *Snapshot) garbageAllowed() int64 {
-	f := memoryNeeded(false)
+	f := memoryNeeded(false, s.queries)
 	if s.onDisk > 0 {
 		f = f.withDisk()
 	}
 	return min(max(system.Left(f.need())/2, leastGarbage), mostGarbage)
+}
+
+// ampleMemory is how many bytes limits leave if nothing is done about garbage.
+const ampleMemory = 1 << 30
+
+// withLittleGarbage makes the runtime collect garbage, until undo is called, before the heap has
+// taken most of what limits of memory leave. Otherwise the heap may double before a collection,
+// whatever the limits are. If the program changes its memory limit meanwhile, undo keeps the
+// program's.
+func withLittleGarbage() (undo func()) {
+	left := system.Left(headroom.Need{})
+	if left >= ampleMemory {
+		return func() {}
+	}
+	before := debug.SetMemoryLimit(-1)
+	bound := min(before, mappedBytes()+left*3/4)
+	debug.SetMemoryLimit(bound)
+	return func() {
+		if now := debug.SetMemoryLimit(before); now != bound {
+			debug.SetMemoryLimit(now)
+		}
+	}
+}
+
+// withFewCollections keeps the runtime, until undo is called, from collecting garbage while a
+// process is frozen, unless there is no other way: each collection writes to half of the pages of
+// small objects, which the kernel then has to copy. A snapshot allocates less than that.
+func withFewCollections(n headroom.Need) (undo func()) {
+	left := system.Left(n)
+	if left >= ampleMemory {
+		return func() {}
+	}
+	return withoutCollections(fixedBytes + heldFixed + left*3/4)
 }
 
 // withoutCollections keeps the runtime from collecting garbage by itself until undo is called, or

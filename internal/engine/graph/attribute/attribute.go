@@ -176,15 +176,9 @@ func (a *attributor) runtimeRoot(name string) *Node {
 	return node
 }
 
-// levelsBetween is how many levels are followed between two looks at the time.
-const levelsBetween = 1 << 12
-
 // run follows references level by level until there are none left.
 func (a *attributor) run() {
-	for n := 1; len(a.next.runs) > 0; n++ {
-		if n%levelsBetween == 0 {
-			a.heap.Model.InTime()
-		}
+	for len(a.next.runs) > 0 {
 		a.level, a.next = a.next, a.level
 		a.next.reset()
 		runs := a.level.runs

@@ -91,7 +91,8 @@ type gatherer struct {
 	bundles []bundle
 	last    [16]int32 // by number of the reference, modulo its length: the bundle last used
 	entries []mapCount
-	fetched byte // see fetch
+	fetched byte   // see fetch
+	walked  uint32 // objects so far
 }
 
 // An owner is a node, or the guests among its objects (see run), and the task that gathers from
@@ -185,6 +186,9 @@ func (w *gatherer) walk(objs []uint32) {
 	for i, obj := range objs {
 		if i%lookAhead == 0 {
 			w.fetch(objs[i:min(i+lookAhead, len(objs))])
+		}
+		if w.walked++; w.walked%goruntime.ObjectsBetween == 0 {
+			h.Model.InTime()
 		}
 		used, inline := w.w.Entries, w.w.InlineEntries
 		if w.a.partials.has(obj) {

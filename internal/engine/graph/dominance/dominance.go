@@ -39,6 +39,9 @@ const unreached = 0
 // An Analysis is the computation over one graph. Some of its memory lies outside of the heap, and
 // has to be released. It is not safe for concurrent use.
 type Analysis struct {
+	// Look is called every some thousand edges, unless it is nil.
+	Look func()
+
 	graph  *Graph
 	labels Labelling
 	sets   labelSets
@@ -118,11 +121,16 @@ func (a *Analysis) Run() {
 	}
 }
 
+// looksBetween is how many edges are followed between two calls of Look.
+const looksBetween = 1 << 12
+
 // follow follows the edges of a vertex.
 func (a *Analysis) follow(v uint32) {
 	through := a.Through(v)
 	for _, w := range a.graph.successors(v) {
-		a.looks++
+		if a.looks++; a.looks%looksBetween == 0 && a.Look != nil {
+			a.Look()
+		}
 		to := w &^ lastEdge
 		old := a.in[to]
 		now := through + 1

@@ -74,6 +74,7 @@ func (x *Heap) Find(q Query, charged attribute.Charged) (*Held, error) {
 	p := &part{from: from, near: &x.near}
 	defer func() { p.test.release() }()
 	if len(from.objects) > 0 || slices.ContainsFunc(from.roots, func(r *root.Entry) bool { return r.OfTest }) {
+		x.near.release() // a later query of roots finds them again
 		near := x.distances(from)
 		defer near.release()
 		p.near = &near

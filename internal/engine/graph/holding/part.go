@@ -41,13 +41,13 @@ const maxRounds = 100
 // follow fills in what the nodes of the query hold, given what tests have.
 func (x *Heap) follow(p *part) {
 	p.held, p.parts = objset.New(x.heap.NumNodes()), objset.New(x.heap.NumNodes())
-	var queue []uint32
+	todo := objset.NewWorklist(x.heap.NumNodes())
 	take := func(to uint32, joins bool) {
 		if joins {
 			p.parts.Add(to)
 		}
 		if p.held.Add(to) {
-			queue = append(queue, to)
+			todo.Add(to)
 		}
 	}
 	w := newWalk(x.heap)
@@ -61,15 +61,16 @@ func (x *Heap) follow(p *part) {
 	for _, obj := range p.from.objects {
 		take(obj, true)
 	}
-	for len(queue) > 0 {
-		obj := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		k, shared := p.near.of(obj), x.elements.Has(obj)
-		w.object(obj, func(to uint32, l heaptype.Link) {
-			if !l.Crosses || p.isNearest(to, k.after(l, shared)) {
-				take(to, !l.Crosses)
-			}
-		})
+	var k key
+	var shared bool
+	visit := func(to uint32, l heaptype.Link) {
+		if !l.Crosses || p.isNearest(to, k.after(l, shared)) {
+			take(to, !l.Crosses)
+		}
+	}
+	for obj, ok := todo.Take(); ok; obj, ok = todo.Take() {
+		k, shared = p.near.of(obj), x.elements.Has(obj)
+		w.object(obj, visit)
 	}
 }
 
@@ -80,12 +81,11 @@ func (p *part) isNearest(obj uint32, k key) bool {
 
 // beyond sums up what the nodes of a query lead to and do not hold, and names who is nearer.
 func (x *Heap) beyond(held *Held, p *part) {
-	seen := objset.New(x.heap.NumNodes())
-	var queue []uint32
-	nearer := make(map[int]int)
+	seen, todo := objset.New(x.heap.NumNodes()), objset.NewWorklist(x.heap.NumNodes())
+	nearer := make([]int, len(x.roots)) // by root: to how many objects it is nearest
 	add := func(to uint32, _ heaptype.Link) {
 		if !p.held.Has(to) && seen.Add(to) {
-			queue = append(queue, to)
+			todo.Add(to)
 		}
 	}
 	w := newWalk(x.heap)
@@ -97,9 +97,7 @@ func (x *Heap) beyond(held *Held, p *part) {
 			w.object(uint32(64*i+bits.TrailingZeros64(left)), add)
 		}
 	}
-	for len(queue) > 0 {
-		obj := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
+	for obj, ok := todo.Take(); ok; obj, ok = todo.Take() {
 		if obj < x.heap.AnonymousBase() {
 			held.Beyond.Objects++
 			held.Beyond.Bytes += int64(x.heap.Model.SpanOf(obj).ElemSize)
@@ -108,7 +106,7 @@ func (x *Heap) beyond(held *Held, p *part) {
 		if p.test.of(obj).length() < near.of(obj).length() {
 			near = &p.test
 		}
-		if near.of(obj) < farther {
+		if near.of(obj) < farther && near.root(obj) < len(nearer) {
 			nearer[near.root(obj)]++
 		}
 		w.object(obj, add)

@@ -8,6 +8,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 	"github.com/leakgate/leakgate/internal/engine/heap/typing"
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 )
 
 // A walk finds references with their links. It leaves out values that share a block, and the tables
@@ -29,14 +30,11 @@ func newWalk(h *typedheap.Heap) *walk {
 	return w
 }
 
-// objectsBetween is how many objects are walked between two looks at the time.
-const objectsBetween = 1 << 16
-
 // object visits the references of an object or of anonymous static data.
 //
 //go:norace
 func (w *walk) object(obj uint32, visit func(to uint32, l heaptype.Link)) {
-	if w.walked++; w.walked%objectsBetween == 0 {
+	if w.walked++; w.walked%goruntime.ObjectsBetween == 0 {
 		w.h.Model.InTime()
 	}
 	if obj < w.h.AnonymousBase() {

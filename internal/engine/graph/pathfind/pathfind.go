@@ -9,6 +9,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/heap/typing"
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
 	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
+	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 )
 
 // A Path leads from a root to one object.
@@ -78,10 +79,13 @@ type pathfinder struct {
 	phase   root.Class
 	seen    objset.Set
 
+	typeNames map[typing.Typing]string // made so far
+
 	bridges  map[reference]bool // on every path to the target
 	cuts     map[reference]bool // on a path that was found
 	cutNodes objset.Set         // objects that hold such references
 
+	visited    uint32 // objects so far
 	holder     uint32 // object whose references are visited
 	holderType string // its type, once it is needed
 	someCut    bool   // some of its references are cut
@@ -103,7 +107,7 @@ type reference struct {
 func newPathfinder(h *typedheap.Heap, program root.Program, ignore func(holder, label string) bool) *pathfinder {
 	p := &pathfinder{
 		heap: h, roots: root.List(h, program), target: ^uint32(0), ignore: ignore, classes: root.NewClasses(h.Types, program),
-		cuts: make(map[reference]bool), cutNodes: objset.New(h.NumNodes()),
+		typeNames: make(map[typing.Typing]string), cuts: make(map[reference]bool), cutNodes: objset.New(h.NumNodes()),
 	}
 	p.ended = typing.NewEndings(h.Types)
 	p.w = heaptype.Walker{Types: h.Types, Emit: p.reference}
@@ -139,8 +143,10 @@ func (p *pathfinder) next(further bool) (tracedPath, bool) {
 	if further {
 		last = root.ClassSpecial
 	}
-	l := levels{order: offheap.Make(int(p.heap.NumNodes()))}
-	defer func() { offheap.Free(l.order) }()
+	var l levels
+	defer l.release()
+	l.order = offheap.Make(int(p.heap.NumNodes()))
+	l.first = offheap.Make(int(p.heap.NumNodes()) + 1)
 	for p.phase = root.ClassNamed; p.phase <= last; p.phase++ {
 		if !p.phase.IsTool() && p.search(&l) {
 			return p.retrace(&l), true
@@ -152,13 +158,25 @@ func (p *pathfinder) next(further bool) (tracedPath, bool) {
 // levels are the objects at each distance from the roots, one level behind the other.
 type levels struct {
 	order []uint32
-	n     int   // in use
-	first []int // by level: its first object
+	n     uint32   // in use
+	first []uint32 // by level: its first object
+	depth int      // levels in use
+}
+
+func (l *levels) release() {
+	offheap.Free(l.order)
+	offheap.Free(l.first)
+}
+
+// begin begins another level behind the last.
+func (l *levels) begin() {
+	l.first[l.depth] = l.n
+	l.depth++
 }
 
 // level returns the objects of one level.
 func (l *levels) level(k int) []uint32 {
-	if k+1 < len(l.first) {
+	if k+1 < l.depth {
 		return l.order[l.first[k]:l.first[k+1]]
 	}
 	return l.order[l.first[k]:l.n]
@@ -167,7 +185,8 @@ func (l *levels) level(k int) []uint32 {
 // search fills in the objects at each distance from the roots of this phase, up to the target's,
 // and reports whether it was found.
 func (p *pathfinder) search(l *levels) bool {
-	l.n, l.first = 0, append(l.first[:0], 0)
+	l.n, l.depth = 0, 0
+	l.begin()
 	visit := func(e heaptype.Edge) {
 		if node, ok := p.node(e); ok && p.seen.Add(node) {
 			l.order[l.n] = node
@@ -176,11 +195,11 @@ func (p *pathfinder) search(l *levels) bool {
 	}
 	p.fromRoots(func(_ *root.Entry, _ string, to uint64) { visit(heaptype.Edge{To: to}) })
 	for {
-		level := l.level(len(l.first) - 1)
+		level := l.level(l.depth - 1)
 		if len(level) == 0 || p.seen.Has(p.target) {
 			return len(level) > 0
 		}
-		l.first = append(l.first, l.n)
+		l.begin()
 		for _, node := range level {
 			p.references(node, visit)
 		}
@@ -237,6 +256,9 @@ func (p *pathfinder) node(e heaptype.Edge) (uint32, bool) {
 
 // references visits the references of one object, except those that are cut or ignored.
 func (p *pathfinder) references(node uint32, visit func(heaptype.Edge)) {
+	if p.visited++; p.visited%goruntime.ObjectsBetween == 0 {
+		p.heap.Model.InTime()
+	}
 	p.holder, p.holderType, p.visit = node, "", visit
 	p.someCut = p.cutNodes.Has(node)
 	p.partial, p.typed = !p.typing(node).Full, nil
@@ -277,10 +299,16 @@ func (p *pathfinder) typing(node uint32) typing.Typing {
 }
 
 func (p *pathfinder) typeName(node uint32) string {
-	if ty := p.typing(node); ty.Type != 0 {
-		return typing.RefName(p.heap.Types, ty)
+	ty := p.typing(node)
+	if ty.Type == 0 {
+		return ""
 	}
-	return ""
+	name, known := p.typeNames[ty]
+	if !known {
+		name = typing.RefName(p.heap.Types, ty)
+		p.typeNames[ty] = name
+	}
+	return name
 }
 
 func (p *pathfinder) label(node uint32, e heaptype.Edge) string {
@@ -294,17 +322,22 @@ type tracedPath struct {
 	keys [][]reference
 }
 
+// bytesPerStep is about what a step takes on the heap, with the references that it is made of.
+const bytesPerStep = 512
+
 // retrace picks one path out of all shortest ones. Each step is the least in the order of labels
 // and types; objects that are alike in both are followed side by side, since nothing but addresses
 // tells them apart.
 func (p *pathfinder) retrace(l *levels) tracedPath {
-	last := len(l.first) - 1
+	last := l.depth - 1
+	offheap.Ask(int64(last) * bytesPerStep)
 	// towards contains the objects that lead to the target on a shortest path. References lead at
 	// most to the next level, so that one set does for all levels: it is filled from the last level
 	// on, and later emptied level by level from the first on.
 	towards := objset.New(p.heap.NumNodes())
 	towards.Add(p.target)
-	leading := make([]int, last+1) // by level: how many of its objects are in towards, first
+	leading := offheap.Make(last + 1) // by level: how many of its objects are in towards, first
+	defer offheap.Free(leading)
 	leads := false
 	look := func(e heaptype.Edge) {
 		if !leads {
@@ -394,7 +427,7 @@ func (p *pathfinder) findBridges(t tracedPath) {
 	reached := -1
 	p.seen = objset.New(p.heap.NumNodes())
 	p.phase = root.ClassSpecial
-	var todo []uint32
+	todo := objset.NewWorklist(p.heap.NumNodes())
 	visit := func(e heaptype.Edge) {
 		node, ok := p.node(e)
 		if !ok {
@@ -403,7 +436,7 @@ func (p *pathfinder) findBridges(t tracedPath) {
 		if k, on := place[node]; on {
 			reached = max(reached, k)
 		} else if p.seen.Add(node) {
-			todo = append(todo, node)
+			todo.Add(node)
 		}
 	}
 	for p.phase = root.ClassNamed; ; p.phase++ {
@@ -417,9 +450,7 @@ func (p *pathfinder) findBridges(t tracedPath) {
 		}
 	}
 	for k := range t.Steps {
-		for len(todo) > 0 {
-			node := todo[len(todo)-1]
-			todo = todo[:len(todo)-1]
+		for node, ok := todo.Take(); ok; node, ok = todo.Take() {
 			p.references(node, visit)
 		}
 		if reached < k {
@@ -507,7 +538,7 @@ func reach(h *typedheap.Heap, program root.Program, without *typedheap.Target, i
 	if without != nil {
 		p.seen.Add(without.Object)
 	}
-	var todo []uint32
+	todo := objset.NewWorklist(h.NumNodes())
 	count := func(node uint32) {
 		if node < h.AnonymousBase() {
 			objects++
@@ -523,7 +554,7 @@ func reach(h *typedheap.Heap, program root.Program, without *typedheap.Target, i
 		}
 		if node, ok := p.node(e); ok && p.seen.Add(node) {
 			count(node)
-			todo = append(todo, node)
+			todo.Add(node)
 		}
 	}
 	for p.phase = root.ClassNamed; p.phase <= root.ClassWeak; p.phase++ {
@@ -531,9 +562,7 @@ func reach(h *typedheap.Heap, program root.Program, without *typedheap.Target, i
 			continue
 		}
 		p.fromRoots(func(_ *root.Entry, _ string, to uint64) { visit(heaptype.Edge{To: to}) })
-		for len(todo) > 0 {
-			node := todo[len(todo)-1]
-			todo = todo[:len(todo)-1]
+		for node, ok := todo.Take(); ok; node, ok = todo.Take() {
 			p.references(node, visit)
 		}
 	}

@@ -110,6 +110,7 @@ func (r *Result) layOut() *graph {
 // reaches.
 func (b *graph) dominance(l dominance.Labelling) (d *dominance.Analysis, rest int64) {
 	d = dominance.New(b.edges, l)
+	d.Look = b.heap.Model.InTime
 	done := false
 	defer func() {
 		if !done { // memory was refused
@@ -238,6 +239,7 @@ func (b *graph) objects(tasks []layTask) {
 			w.At = tasks[i].at
 			for k := tasks[i].first; k < tasks[i].last; k++ {
 				s := &b.heap.Model.Spans[k]
+				b.heap.Model.InTime()
 				for obj := s.FirstObj; !s.NoScan && obj < s.FirstObj+s.NElems; obj++ {
 					if b.isCharged(obj) {
 						b.object(&w, s, obj)

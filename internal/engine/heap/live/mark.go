@@ -37,6 +37,7 @@ type Marker struct {
 	err     error
 	failed  uint32 // its number
 	fetched byte   // see goruntime.Model.Fetch
+	walked  uint32 // objects so far
 	shared  bool   // other goroutines mark the same objects at the same time
 	// called for each object when it is marked, unless nil
 	seen func(s *goruntime.Span, obj uint32)
@@ -329,6 +330,9 @@ func (k *Marker) next() {
 	k.todo = k.todo[:n]
 	k.fetched += k.m.Fetch(last)
 	for _, obj := range last {
+		if k.walked++; k.walked%goruntime.ObjectsBetween == 0 {
+			k.m.InTime()
+		}
 		k.object(k.m.SpanOf(obj), obj)
 	}
 	if n := len(k.full); len(k.todo) == 0 && n > 0 {

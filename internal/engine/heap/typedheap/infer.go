@@ -53,6 +53,7 @@ type offerer struct {
 	later   []offer             // typings of objects that this round walks, to be set after it
 	statics []dataseg.Anonymous // anonymous static data found in this round
 	fetched byte                // see goruntime.Model.Fetch
+	walked  uint32              // objects so far
 	partly  []uint32            // objects that were typed in part since deducing
 
 	deductions []offer // typings to be set when all objects were examined
@@ -304,6 +305,9 @@ func (o *offerer) walk(list []uint32) {
 			for _, obj := range next {
 				o.fetched += byte(o.typings.Fetch(obj))
 			}
+		}
+		if o.walked++; o.walked%goruntime.ObjectsBetween == 0 {
+			o.m.InTime()
 		}
 		s := o.m.SpanOf(obj)
 		o.marks.Scan(s, obj)

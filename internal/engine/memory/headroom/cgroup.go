@@ -3,6 +3,7 @@ package headroom
 import (
 	"path"
 	"strings"
+	"sync/atomic"
 )
 
 // A hierarchy is a mount of control groups with a controller.
@@ -128,7 +129,13 @@ const activeKept = 32 << 20
 
 // reclaimable returns how many bytes of file pages the kernel can reclaim before it kills a
 // process. It reclaims inactive pages, those used once, first.
-func reclaimable(inactive, active int64) int64 { return inactive + max(0, active-activeKept) }
+func reclaimable(inactive, active int64) int64 {
+	return inactive + max(0, active-activeKept, min(active, Spare.Load()))
+}
+
+// Spare is how many bytes of this process's own file pages it can do without, though it uses them:
+// it reads them again from the disk.
+var Spare atomic.Int64
 
 // groupV2 reads one group of version 2 (Linux Documentation/admin-guide/cgroup-v2.rst). Beyond
 // memory.high nothing is killed, but the process is slowed down so much that it stands still.

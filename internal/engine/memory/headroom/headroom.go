@@ -35,7 +35,13 @@ type Limit struct {
 type Shortage struct {
 	Limit
 	Needed int64 // bytes needed in addition to what is taken
+	// Enough is the value in bytes at which the limit would leave enough for all that follows, 0 if
+	// that is not known.
+	Enough int64
 }
+
+// Enough returns the value at which the limit leaves what is needed, in bytes.
+func (l *Limit) Enough(n Need) int64 { return l.Max + l.amount(n) - l.Room }
 
 // Error implements error: the limit, and both figures.
 func (s *Shortage) Error() string {
@@ -46,7 +52,7 @@ func (s *Shortage) Error() string {
 func (s *Shortage) Way() string {
 	way := s.Remedy
 	if strings.Contains(way, "%d") {
-		way = fmt.Sprintf(way, mib(s.Max+s.Needed-s.Room))
+		way = fmt.Sprintf(way, mib(max(s.Max+s.Needed-s.Room, s.Enough)))
 	}
 	return way + ", or let the test keep less"
 }

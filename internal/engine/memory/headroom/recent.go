@@ -41,6 +41,13 @@ func (r *Recent) Check(n Need) error {
 	return shortage(r.limits, n)
 }
 
+// Measured returns the limits as they were measured last.
+func (r *Recent) Measured() []Limit {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.limits
+}
+
 // HasOwn reports whether the process has a limit of its own on its address space or data.
 func HasOwn() bool {
 	for _, l := range ownLimits() {

@@ -33,7 +33,7 @@ func Make(n int) []uint32 {
 	size := int64(n) * 4
 	if bytesSinceCheck.Add(size) >= large {
 		bytesSinceCheck.Store(0)
-		if err := (headroom.System{}).Check(headroom.Need{Resident: size + large, Private: size, Address: size}); err != nil {
+		if err := (headroom.System{}).Check(headroom.Need{Resident: size + large/4, Private: size, Address: size}); err != nil {
 			panic(err)
 		}
 	}
@@ -42,6 +42,17 @@ func Make(n int) []uint32 {
 		panic(Refused(fmt.Sprintf("%d bytes of a table", n*4), err))
 	}
 	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(mem))), n)
+}
+
+// Ask panics as Make does if a limit leaves less than a number of bytes. It is for what is taken on
+// the heap.
+func Ask(bytes int64) {
+	if bytes < large {
+		return
+	}
+	if err := (headroom.System{}).Check(headroom.Need{Resident: bytes + large, Private: bytes, Address: bytes}); err != nil {
+		panic(err)
+	}
 }
 
 // Free gives back a list that Make returned, in its whole length.

@@ -132,6 +132,11 @@ func (a *arena) grow(n int64) error {
 	if err := syscall.Madvise(data, madvDontFork); err != nil {
 		return errors.Join(&remedy.Error{Call: "madvise", For: "MADV_DONTFORK", Err: err}, syscall.Munmap(data))
 	}
+	if a.disk {
+		// The scan follows references, and readahead of 128 KB for each would push out what is of
+		// use. An error only makes it slower.
+		_ = syscall.Madvise(data, syscall.MADV_RANDOM)
+	}
 	a.mappings = append(a.mappings, data)
 	a.free = window{data, a.size}
 	a.size += n

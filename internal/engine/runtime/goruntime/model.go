@@ -35,6 +35,8 @@ type Model struct {
 	Now int64
 	// its deadline bounds scans of the model; nil: nothing does. See InTime
 	Context context.Context
+	// returns an error if there is no memory to go on; nil: nothing watches
+	Watch func() error
 	// of the program's Go version
 	Semantics rtlayout.Semantics
 

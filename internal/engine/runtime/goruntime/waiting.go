@@ -30,7 +30,10 @@ func (m *Model) Waits(g *Goroutine) []Wait {
 			return waits
 		}
 		elem, c := m.Mem.U64(sg+at.Elem), m.Mem.U64(sg+at.Channel)
-		if c != 0 && m.Mem.Try(c, elemType+8) {
+		if c == 0 { // a wait for a semaphore, which links to the records of all others that wait for it
+			return waits
+		}
+		if m.Mem.Try(c, elemType+8) {
 			waits = append(waits, Wait{Channel: c, Addr: elem, Type: m.Mem.U64(c + elemType)})
 		}
 	}

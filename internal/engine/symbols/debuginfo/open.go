@@ -103,6 +103,9 @@ func (o *opening) open(ctx context.Context) (*Index, error) {
 		return x, err
 	}
 	if o.file.HasDWARF() {
+		if err := o.memoryForIndex(); err != nil {
+			return nil, err
+		}
 		p, err := dwarfread.Read(o.file)
 		if err != nil {
 			return nil, &Unavailable{
@@ -223,6 +226,26 @@ const (
 	linkFixed   = 80 << 20
 	linkPerByte = 20 // of the program
 )
+
+// indexFixed and indexPerByte bound what it takes to index debug information: 38 MB for a test
+// binary of 10 MB.
+const (
+	indexFixed   = 8 << 20
+	indexPerByte = 3 // of the program
+)
+
+// memoryForIndex returns an *Unavailable if a limit leaves too little for an index.
+func (o *opening) memoryForIndex() error {
+	info, err := os.Stat(o.file.Path)
+	if err != nil {
+		return nil // reading the file will say why
+	}
+	n := indexFixed + indexPerByte*info.Size()
+	if short := (*headroom.Shortage)(nil); errors.As(system.Check(headroom.Need{Resident: n, Private: n, Address: n}), &short) {
+		return &Unavailable{Cause: "there is not enough memory to index the program's debug information", Remedy: short.Way(), Err: short}
+	}
+	return nil
+}
 
 // system provides the memory limits.
 var system headroom.System

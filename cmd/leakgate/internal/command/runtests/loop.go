@@ -19,6 +19,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
+	"github.com/leakgate/leakgate/internal/engine/memory/headroom"
 )
 
 // run runs the tests as often as was asked for, and reports.
@@ -72,9 +73,23 @@ func (s *session) run() error {
 	return s.present(resume)
 }
 
+// lackOfMemory returns a function that says for lack of what memory the kernel has killed a process
+// since the last call, or since lackOfMemory was called; "" if it has not.
+func lackOfMemory() func() string {
+	var system headroom.System
+	before := system.Kills()
+	return func() string {
+		last := before
+		if before = system.Kills(); before > last {
+			return system.Tightest()
+		}
+		return ""
+	}
+}
+
 // test runs go test once, and draws the conclusions from its results.
 func (s *session) test(signals <-chan os.Signal) error {
-	var collector outcome.Collector
+	collector := outcome.Collector{Lack: lackOfMemory()}
 	var interrupted atomic.Bool
 	progress := present.NewProgress(s.display.Screen, len(s.invocation.Packages), s.options.verbose, s.dir.Count)
 	s.progress = progress
