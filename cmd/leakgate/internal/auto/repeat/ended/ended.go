@@ -14,8 +14,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
-	"time"
 	"unsafe"
 	"weak"
 )
@@ -52,17 +50,26 @@ func Begin() { begun.Store(true) }
 // Each calls visit with what was counted since Begin. Objects that were passed to the module count
 // as ended if they are garbage, cancelled or closed.
 func Each(visit func(key string, made, ended, nothing int64)) {
+	type passed struct {
+		keys []string
+		typ  reflect.Type
+		at   *byte
+	}
+	var rest []passed
 	mu.Lock()
-	defer mu.Unlock()
 	all := make(map[string]tally, len(counts))
 	for key, c := range counts {
 		all[key] = *c
 	}
 	for ptr, o := range objects {
-		if o.typ == nil {
-			continue
+		if o.typ != nil {
+			rest = append(rest, passed{slices.Clone(o.keys), o.typ, ptr.Value()})
 		}
-		if at := ptr.Value(); at == nil || isOver(o.typ, unsafe.Pointer(at)) {
+	}
+	mu.Unlock()
+	// A context or connection may be the program's, whose methods may call this package.
+	for _, o := range rest {
+		if o.at == nil || isOver(o.typ, unsafe.Pointer(o.at)) {
 			for _, key := range o.keys {
 				c := all[key]
 				c.ended++
@@ -367,29 +374,4 @@ func prune() {
 		delete(objects, ptr)
 	}
 	pruneAt = max(minPrune, 2*len(objects))
-}
-
-// isOver reports whether what lies at an address was cancelled or closed.
-func isOver(typ reflect.Type, at unsafe.Pointer) bool {
-	if typ.Kind() == reflect.Chan {
-		v := reflect.NewAt(typ, unsafe.Pointer(&at)).Elem()
-		if typ.ChanDir()&reflect.RecvDir == 0 {
-			return false
-		}
-		x, ok := v.TryRecv()
-		return x.IsValid() && !ok
-	}
-	if typ.Kind() != reflect.Pointer {
-		return false
-	}
-	switch v := reflect.NewAt(typ.Elem(), at).Interface().(type) {
-	case context.Context:
-		return v.Err() != nil
-	case syscall.Conn: // descriptors
-		c, err := v.SyscallConn()
-		return err != nil || c.Control(func(uintptr) {}) != nil
-	case interface{ SetDeadline(time.Time) error }: // net.Pipe
-		return v.SetDeadline(time.Time{}) != nil
-	}
-	return false
 }
