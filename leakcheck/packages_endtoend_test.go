@@ -149,7 +149,12 @@ func TestGreen(t *testing.T) {
 	}
 }
 
-func TestGolden(t *testing.T) { leakcheck.AssertRetained(t) }
+func TestGolden(t *testing.T) {
+	for _, p := range all {
+		p.leak()
+	}
+	leakcheck.AssertRetained(t)
+}
 `
 
 func (m *scratchModule) write(t *testing.T, file, text string) {
