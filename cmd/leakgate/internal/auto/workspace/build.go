@@ -31,13 +31,15 @@ func (e *BuildError) Error() string { return e.Output }
 // Build makes a test binary of a package, in dir, and returns its file. args are the user's build
 // flags, for "go test". The error is a *BuildError if the compiler or the go command objects.
 //
-// If it does not build with what Instrument added, it builds without.
-func (w *Workspace) Build(ctx context.Context, p *source.Package, dir string, args []string) (string, error) {
-	binary, err := w.build(ctx, p, dir, args, w.instrumented)
-	if _, ok := errors.AsType[*BuildError](err); ok && len(w.instrumented) > 0 {
-		binary, err = w.build(ctx, p, dir, args, nil)
+// If it does not build with what Instrument added, it builds without, and uncounted says why.
+func (w *Workspace) Build(ctx context.Context, p *source.Package, dir string, args []string) (binary, uncounted string, err error) {
+	binary, err = w.build(ctx, p, dir, args, w.instrumented)
+	if failed, ok := errors.AsType[*BuildError](err); ok && len(w.instrumented) > 0 {
+		if binary, err = w.build(ctx, p, dir, args, nil); err == nil {
+			uncounted = failed.Output
+		}
 	}
-	return binary, err
+	return binary, uncounted, err
 }
 
 // replace writes a file that stands for one of the user's in builds.

@@ -117,7 +117,12 @@ func (a *autoRun) buildAndRepeat(ctx gocontext.Context, packages []*source.Packa
 				return
 			}
 			a.progress.Step("build", "building "+p.ImportPath, time.Time{})
-			file, err := a.workspace.Build(ctx, p, folder, a.build)
+			file, uncounted, err := a.workspace.Build(ctx, p, folder, a.build)
+			if uncounted != "" {
+				a.mu.Lock()
+				a.uncounted = append(a.uncounted, p.ImportPath+": "+lastLine(uncounted))
+				a.mu.Unlock()
+			}
 			a.progress.Step("build", "", time.Time{})
 			if err != nil {
 				a.unbuilt(ctx, p, err)
@@ -213,6 +218,11 @@ func (o *Options) again() func(pkg string, functions []string) string {
 	}
 }
 
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
+
 // longer is three times a duration, as a flag.
 func longer(d time.Duration) string {
 	if text, whole := strings.CutSuffix((3 * d).String(), "m0s"); whole {
@@ -229,6 +239,9 @@ func (a *autoRun) conclude() error {
 	notes := a.sorter.Notes(a.options.verbose)
 	for _, line := range a.ignored.Stale() {
 		notes = append(notes, line+" matched nothing that grows in this run")
+	}
+	for _, what := range a.uncounted {
+		notes = append(notes, "whether tests end what they get is not known, since the code does not build with the calls that count it, so what they may have to end is in notes: "+what)
 	}
 	for _, what := range a.moved {
 		notes = append(notes, "tests that were ended had left files, which are in "+filepath.Join(a.options.artifactsPath(), "tests", "left")+" until the next run: "+what)

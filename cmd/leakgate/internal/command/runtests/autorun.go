@@ -35,6 +35,7 @@ type autoRun struct {
 	sources *source.Finder
 
 	listing   *workspace.Listing // what all tests are built from
+	uncounted []string           // packages of which it is not counted what they hand out and end, and why
 	moved     []string           // files that tests left when they were ended
 	left      []string           // functions that were not repeated, and why
 	covered   int                // number of functions that were repeated
