@@ -43,7 +43,7 @@ func TestCollectionsOfACapture(t *testing.T) {
 func TestAllocationsPerObject(t *testing.T) {
 	long(t)
 	const objects = 300_000
-	measure := func() (pieces, bytes float64) {
+	once := func() (pieces, bytes float64) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		s, err := refscan.Capture()
@@ -53,6 +53,16 @@ func TestAllocationsPerObject(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		require.NoError(t, s.Close())
 		return float64(after.Mallocs - before.Mallocs), float64(after.TotalAlloc - before.TotalAlloc)
+	}
+	// A scan that takes longer looks more often at what memory is left, and other goroutines of the
+	// process allocate, too: the least counts.
+	measure := func() (pieces, bytes float64) {
+		pieces, bytes = once()
+		for range 2 {
+			p, b := once()
+			pieces, bytes = min(pieces, p), min(bytes, b)
+		}
+		return pieces, bytes
 	}
 	measure() // reads debug information
 	pieces, bytes := measure()
