@@ -3,7 +3,9 @@ package gotest
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -17,6 +19,7 @@ type Package struct {
 	ImportPath string
 	Dir        string // its folder, absolute
 	Leakcheck  bool   // its test binary links leakcheck
+	Broken     string // what the go command objects to in it or in what it imports; "": nothing
 }
 
 // PackageFolders returns the folders of packages by import path.
@@ -44,7 +47,8 @@ type LoadError struct {
 func (e *LoadError) Error() string { return strings.Join(e.Problems, "\n") }
 
 // Packages returns the packages with tests that match patterns, sorted by import path, and how many
-// packages matched, with tests or without.
+// packages matched, with tests or without. Packages that do not load are among them, unless none
+// does, or a pattern names no folder.
 //
 // A package uses leakcheck if its test binary links it: through a _test.go file of the package or
 // of its external test package, or through a helper package that these import. The cost is that of
@@ -62,9 +66,6 @@ func Packages(cfg Query, patterns []string) (found []Package, matched int, err e
 	if err != nil {
 		return nil, 0, listError(err)
 	}
-	if problems := loadProblems(roots); len(problems) > 0 {
-		return nil, 0, &LoadError{problems}
-	}
 	tested := make(map[string]bool)
 	dirs := make(map[string]string)
 	for _, p := range roots {
@@ -73,17 +74,40 @@ func Packages(cfg Query, patterns []string) (found []Package, matched int, err e
 			dirs[cmp.Or(p.ForTest, p.PkgPath)] = p.Dir
 		}
 	}
-	links := make(map[*packages.Package]bool)
+	// mainOf returns the package whose tests the go command writes a main package for.
+	mainOf := func(p *packages.Package) (path string, ok bool) {
+		path, ok = strings.CutSuffix(p.ID, ".test")
+		return path, ok && p.Name == "main" && tested[path]
+	}
+	problems := make(map[string][]string) // by import path
 	for _, p := range roots {
-		path, isTest := strings.CutSuffix(p.ID, ".test")
+		path, ok := mainOf(p)
+		if !ok {
+			path = cmp.Or(p.ForTest, p.PkgPath)
+		}
+		problems[path] = slices.Concat(problems[path], loadProblems(p))
+	}
+	links := make(map[*packages.Package]bool)
+	sound := false
+	for _, p := range roots {
+		path, isTest := mainOf(p)
+		broken := strings.Join(distinct(problems[path]), "\n")
 		switch {
-		case isTest && p.Name == "main" && tested[path]:
-			// the main package that the go command writes for the tests of path
-			found = append(found, Package{path, dirs[path], linksLeakcheck(p, links)})
-		case p.ForTest == "":
+		case isTest && broken == "":
+			found = append(found, Package{ImportPath: path, Dir: dirs[path], Leakcheck: linksLeakcheck(p, links)})
+			sound = true
+		case p.ForTest == "" && !isTest:
 			matched++
+			if broken = strings.Join(distinct(problems[p.PkgPath]), "\n"); broken != "" {
+				found = append(found, Package{ImportPath: p.PkgPath, Dir: dirs[p.PkgPath], Broken: broken})
+			}
 		}
 	}
+	all := slices.Concat(slices.Collect(maps.Values(problems))...)
+	if len(all) > 0 && (!sound || slices.ContainsFunc(found, func(p Package) bool { return p.Dir == "" })) {
+		return nil, 0, &LoadError{distinct(all)}
+	}
+	slices.SortFunc(found, func(a, b Package) int { return strings.Compare(a.ImportPath, b.ImportPath) })
 	return found, matched, nil
 }
 
@@ -105,24 +129,26 @@ func linksLeakcheck(p *packages.Package, seen map[*packages.Package]bool) bool {
 	return false
 }
 
-// loadProblems returns the errors of the packages, each once: a package and its test variants
-// repeat one another.
-func loadProblems(roots []*packages.Package) []string {
+// loadProblems returns the errors of a package and of what it imports.
+func loadProblems(root *packages.Package) []string {
 	var out []string
-	seen := make(map[string]bool)
-	packages.Visit(roots, nil, func(p *packages.Package) {
+	packages.Visit([]*packages.Package{root}, nil, func(p *packages.Package) {
 		for _, e := range p.Errors {
 			text := strings.TrimSpace(e.Msg)
 			if e.Pos != "" && e.Pos != "-" {
 				text = e.Pos + ": " + text
 			}
-			if !seen[text] {
-				seen[text] = true
+			if text != "" {
 				out = append(out, text)
 			}
 		}
 	})
 	return out
+}
+
+// distinct returns each line once: a package and its test variants repeat one another.
+func distinct(lines []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(lines)))
 }
 
 // wrapping matches the text that packages.Load puts before the go command's own words

@@ -47,18 +47,18 @@ func TestPackages(t *testing.T) {
 	found, matched, err := Packages(cfg, []string{"./..."})
 	require.NoError(t, err)
 	require.Equal(t, []Package{
-		{prefix + "beside", filepath.Join(dir, "beside"), true},
-		{prefix + "inside", filepath.Join(dir, "inside"), true},
-		{prefix + "tagged", filepath.Join(dir, "tagged"), false},
-		{prefix + "through", filepath.Join(dir, "through"), true},
-		{prefix + "without", filepath.Join(dir, "without"), false},
+		{prefix + "beside", filepath.Join(dir, "beside"), true, ""},
+		{prefix + "inside", filepath.Join(dir, "inside"), true, ""},
+		{prefix + "tagged", filepath.Join(dir, "tagged"), false, ""},
+		{prefix + "through", filepath.Join(dir, "through"), true, ""},
+		{prefix + "without", filepath.Join(dir, "without"), false, ""},
 	}, found)
 	require.GreaterOrEqual(t, matched, len(found))
 
 	cfg.BuildFlags = []string{"-tags=more"}
 	found, _, err = Packages(cfg, []string{"./tagged"})
 	require.NoError(t, err)
-	require.Equal(t, []Package{{prefix + "tagged", filepath.Join(dir, "tagged"), true}}, found)
+	require.Equal(t, []Package{{prefix + "tagged", filepath.Join(dir, "tagged"), true, ""}}, found)
 
 	found, matched, err = Packages(cfg, []string{"./code"})
 	require.NoError(t, err)
@@ -78,6 +78,20 @@ func TestPackagesTellsEachProblemOnce(t *testing.T) {
 	require.Len(t, load.Problems, 2)
 	require.Contains(t, err.Error(), filepath.FromSlash("a/a.go")+":3:8: no required module provides package example.com/missing")
 	require.Contains(t, err.Error(), filepath.FromSlash("b/b_test.go")+":3:8: ")
+
+	// One that loads is not kept from running by the others.
+	require.NoError(t, os.Mkdir(filepath.Join(cfg.Dir, "c"), 0o777))
+	require.NoError(t, os.WriteFile(filepath.Join(cfg.Dir, "c", "c_test.go"), []byte("package c\n"), 0o666))
+	found, matched, err := Packages(cfg, []string{"./..."})
+	require.NoError(t, err)
+	require.Equal(t, 4, matched)
+	require.Len(t, found, 3)
+	require.Contains(t, found[0].Broken, "no required module provides package example.com/missing")
+	require.Contains(t, found[1].Broken, "b_test.go:3:8: ")
+	require.Empty(t, found[2].Broken)
+	// A folder that is not there is a slip in the command.
+	_, _, err = Packages(cfg, []string{"./...", "./nosuch"})
+	require.ErrorAs(t, err, &load)
 
 	cfg.BuildFlags = []string{"-nosuchflag"}
 	_, _, err = Packages(cfg, []string{"./..."})

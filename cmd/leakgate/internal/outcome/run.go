@@ -26,7 +26,9 @@ type Run struct {
 	ElapsedSeconds float64 `json:"elapsed_seconds"`
 	// of leakgate run -auto: what was repeated, and what was not
 	Coverage string `json:"coverage,omitempty"`
-	Totals   Totals `json:"totals"`
+	// of -auto: how little was judged, if it is less than half or packages have no verdict
+	Partial string `json:"partial,omitempty"`
+	Totals  Totals `json:"totals"`
 	// of the run itself, such as a record that cannot be read
 	Problems []string `json:"problems,omitempty"`
 	// of the run itself, none of which changes the outcome

@@ -254,6 +254,9 @@ func outcomeText(run *outcome.Run) string {
 	if run.Outcome == outcome.Regression && onlyAllocations(run) {
 		text = "allocation regression"
 	}
+	if run.Partial != "" {
+		text = run.Partial + ": " + text
+	}
 	if run.Interrupted {
 		text += ", interrupted"
 	}

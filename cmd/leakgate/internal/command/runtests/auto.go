@@ -64,7 +64,7 @@ func (s *session) repeatTests(signals <-chan os.Signal, onSignal func(), handle 
 
 func (a *autoRun) run(ctx gocontext.Context) error {
 	inv := a.invocation
-	packages, err := source.Packages(source.Config{Dir: inv.Dir, Env: inv.Env, BuildFlags: inv.BuildFlags()}, inv.Packages)
+	packages, err := source.Packages(source.Config{Dir: inv.Dir, Env: inv.Env, BuildFlags: inv.BuildFlags()}, a.loadable())
 	if err != nil {
 		return fmt.Errorf("cannot list packages:\n%w", err)
 	}
@@ -91,6 +91,18 @@ func (a *autoRun) run(ctx gocontext.Context) error {
 	}
 	// What was found before an interruption stands.
 	return cmp.Or(a.conclude(), ctx.Err())
+}
+
+// loadable returns the packages to run that load, and sends the events of the others.
+func (a *autoRun) loadable() []string {
+	paths := slices.Clone(a.invocation.Packages)
+	for _, p := range a.found {
+		if p.Broken != "" {
+			a.broken(p.ImportPath, p.Broken, "setup failed")
+			paths = slices.DeleteFunc(paths, func(path string) bool { return path == p.ImportPath })
+		}
+	}
+	return paths
 }
 
 // buildAndRepeat builds one package after the other, and repeats the tests of several at a time.
@@ -261,11 +273,33 @@ func (a *autoRun) conclude() error {
 		notes = append(notes, note)
 	}
 	a.session.autoNotes = notes
-	a.report.Coverage = a.coverage(time.Since(a.started))
+	a.report.Coverage, a.report.Partial = a.coverage(time.Since(a.started)), a.partial()
 	if a.covered == 0 && len(a.nothing) > 0 && a.report.Shard == nil { // another shard may have some
 		a.session.autoProblems = []string{"nothing could be repeated: " + textfmt.EnumerateFirst(a.nothing, maxLeft)}
 	}
 	return a.sorter.LeaveFindings()
+}
+
+// partial says how little was judged, if it is less than half of the functions, or if packages have
+// no verdict.
+func (a *autoRun) partial() string {
+	var parts []string
+	if share := covered(a.covered, len(a.uncovered)); share != "" {
+		parts = append(parts, share)
+	}
+	if n := len(a.undecided); n > 0 && n < a.packages {
+		parts = append(parts, fmt.Sprintf("no verdict on %d of %d packages (%s)", n, a.packages, textfmt.EnumerateFirst(a.undecided, 3)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// covered says which share of functions was repeated, if that is less than half.
+func covered(repeated, left int) string {
+	all := repeated + left
+	if repeated*2 >= all {
+		return ""
+	}
+	return fmt.Sprintf("covered %d %%", 100*repeated/all)
 }
 
 // coverage says what was repeated, what was not and why, and how to cover more.
@@ -280,7 +314,11 @@ func (a *autoRun) coverage(took time.Duration) string {
 	case len(a.sorter.Notes(false)) > 0:
 		grows = ", no leak" // notes say what grows
 	}
-	text := fmt.Sprintf("repeated %d of %s in %.0f s%s", a.covered, textfmt.CountNoun(int64(all), "function"), took.Seconds(), grows)
+	text := ""
+	if partial := a.partial(); partial != "" {
+		text = partial + ": "
+	}
+	text += fmt.Sprintf("repeated %d of %s in %.0f s%s", a.covered, textfmt.CountNoun(int64(all), "function"), took.Seconds(), grows)
 	if len(a.uncovered) == 0 {
 		return text
 	}

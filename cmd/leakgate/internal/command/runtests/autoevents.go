@@ -57,7 +57,7 @@ func (a *autoRun) ended(p *source.Package, found *finding.Package, took time.Dur
 		end := "pass"
 		if reason := left[name]; reason != "" {
 			end = "skip"
-			a.send(gotest.Event{Action: "output", Package: pkg, Test: name, Output: "    not repeated: " + reason + "\n"})
+			a.send(gotest.Event{Action: "output", Package: pkg, Test: name, Output: "    " + name + " is not repeated: " + reason + "\n"})
 		}
 		if message := failed[name]; message != "" {
 			end = "fail"
@@ -68,14 +68,20 @@ func (a *autoRun) ended(p *source.Package, found *finding.Package, took time.Dur
 	}
 	repeated := found.Repeated + found.Held
 	end, word, result := "pass", "ok  ", fmt.Sprintf("repeated %d of %d", repeated, repeated+len(found.Left))
+	if share := covered(repeated, len(found.Left)); share != "" {
+		result = share + ": " + result
+	}
+	a.packages++
 	switch {
 	case len(failed) > 0:
 		end, word = "fail", "FAIL"
 		a.failed = true
 	case found.Unknown != "":
 		end, word, result = "skip", "?   ", "could not tell: "+textfmt.FirstLine(found.Unknown)
+		a.undecided = append(a.undecided, pkg)
 	case found.Nothing != "":
 		end, word, result = "skip", "?   ", "nothing repeated: "+textfmt.FirstLine(found.Nothing)
+		a.undecided = append(a.undecided, pkg)
 		a.nothing = append(a.nothing, pkg+": "+textfmt.FirstLine(found.Nothing))
 	}
 	a.send(gotest.Event{Action: "output", Package: pkg, Output: strings.ToUpper(end) + "\n"})
@@ -101,28 +107,40 @@ func (a *autoRun) unbuilt(ctx gocontext.Context, p *source.Package, failure erro
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	pkg := p.ImportPath
-	a.send(gotest.Event{Action: "start", Package: pkg})
-	if full := noRoom(failure); full != "" {
+	full := noRoom(failure)
+	if users && full == "" {
+		a.broken(pkg, failure.Error(), "build failed")
+		return
+	}
+	a.packages++
+	a.undecided = append(a.undecided, pkg)
+	if full != "" {
 		if err := a.sorter.Unknown(pkg, "there is no room for its test binary: "+full, "make room where TMPDIR and the go command's cache are"); a.err == nil {
 			a.err = err
 		}
+		a.send(gotest.Event{Action: "start", Package: pkg})
 		a.send(gotest.Event{Action: "output", Package: pkg, Output: "?   \t" + pkg + "\tcould not tell: there is no room to build it\n"})
 		a.send(gotest.Event{Action: "skip", Package: pkg})
-		return
-	}
-	if users {
-		a.failed = true
-		a.send(gotest.Event{Action: "build-output", ImportPath: pkg, Output: failure.Error() + "\n"})
-		a.send(gotest.Event{Action: "build-fail", ImportPath: pkg})
-		a.send(gotest.Event{Action: "output", Package: pkg, Output: "FAIL\t" + pkg + " [build failed]\n"})
-		a.send(gotest.Event{Action: "fail", Package: pkg, FailedBuild: pkg})
 		return
 	}
 	if err := a.sorter.Unknown(pkg, "its tests build, and not with leakcheck beside them: "+failure.Error(), "please report this: https://github.com/leakgate/leakgate/issues"); a.err == nil {
 		a.err = err
 	}
+	a.send(gotest.Event{Action: "start", Package: pkg})
 	a.send(gotest.Event{Action: "output", Package: pkg, Output: "?   \t" + pkg + "\tcould not tell: it does not build with leakcheck\n"})
 	a.send(gotest.Event{Action: "skip", Package: pkg})
+}
+
+// broken sends the events of a package that go test cannot build or load either.
+func (a *autoRun) broken(pkg, why, what string) {
+	a.failed = true
+	a.packages++
+	a.undecided = append(a.undecided, pkg)
+	a.send(gotest.Event{Action: "build-output", ImportPath: pkg, Output: why + "\n"})
+	a.send(gotest.Event{Action: "build-fail", ImportPath: pkg})
+	a.send(gotest.Event{Action: "start", Package: pkg})
+	a.send(gotest.Event{Action: "output", Package: pkg, Output: "FAIL\t" + pkg + " [" + what + "]\n"})
+	a.send(gotest.Event{Action: "fail", Package: pkg, FailedBuild: pkg})
 }
 
 // noRoom returns the line of a failed build that says that a disk is full; "" if there is none.

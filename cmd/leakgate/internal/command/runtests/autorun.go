@@ -41,6 +41,8 @@ type autoRun struct {
 	covered   int                // number of functions that were repeated
 	uncovered []drive.Tried
 	nothing   []string // packages of which nothing was repeated, and why
+	packages  int      // number of packages with functions to repeat
+	undecided []string // those on which there is no verdict
 }
 
 // functions returns the functions of a package that -run selects.

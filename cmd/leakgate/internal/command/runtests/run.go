@@ -133,7 +133,7 @@ func (o *Options) findPackages(inv *gotest.Invocation) ([]gotest.Package, error)
 	}
 	var wanted []gotest.Package
 	for _, p := range found {
-		if p.Leakcheck || o.all || o.auto.on {
+		if p.Leakcheck || p.Broken != "" || o.all || o.auto.on {
 			wanted = append(wanted, p)
 		}
 	}
