@@ -182,7 +182,7 @@ func (m *Modules) classify(g *Growth, e Evidence) {
 // making returns the calls that decide whose growth it is, and the index of the maker; -1: none of
 // them is a test's or of the user's modules. Those that make an element count before those that
 // fill its container, unless that is a map by pointers, whose entries should go with their keys.
-// What a dependency makes and keeps in a variable of its own is the dependency's.
+// What a dependency makes and keeps in a variable or a finalizer of its own is the dependency's.
 func (m *Modules) making(h *verdict.Holder) (stack []verdict.Call, maker int) {
 	stacks := [][]verdict.Call{m.written(h.Made), m.written(h.Filled)}
 	if key, ok := strings.CutPrefix(h.Container, "map["); ok && strings.ContainsAny(key[:1], "*i") && !strings.HasPrefix(key, "int") {
@@ -192,7 +192,8 @@ func (m *Modules) making(h *verdict.Holder) (stack []verdict.Call, maker int) {
 	if len(stacks) == 0 {
 		return nil, -1
 	}
-	if m.isDependency(h.Package) && !slices.ContainsFunc(stacks, func(s []verdict.Call) bool { return !m.isDependency(symbol.Package(s[0].Function)) }) && h.Kind == "global" {
+	kept := h.Kind == "global" || h.Kind == "finalizer" || h.Kind == "cleanup"
+	if kept && m.isDependency(h.Package) && !slices.ContainsFunc(stacks, func(s []verdict.Call) bool { return !m.isDependency(symbol.Package(s[0].Function)) }) {
 		return stacks[0], -1
 	}
 	for _, stack := range stacks {
