@@ -31,8 +31,15 @@ type Binary struct {
 	Subtests string // pattern of tests and subtests to run, in the syntax of -test.run; "": all
 	Beside   int    // processes at the same time, for functions that are slow, or many
 	// Matters returns the roots in a group's record whose growth is worth splitting the group for.
-	Matters func(*Exploration) []string
+	// Its calls do not overlap.
+	Matters func(*Exploration) []Root
 	Say     func(what string, end time.Time) // takes what is done next, and until when all is
+}
+
+// A Root is what makes something grow in a group.
+type Root struct {
+	Name      string
+	Functions []string // on the stacks that make it grow, by name
 }
 
 // A Tried is a function, and the result of trying it out.
@@ -40,7 +47,9 @@ type Tried struct {
 	Name   string
 	Status repeat.Status
 	Took   time.Duration // of one call
-	Reason string        // exit status or output, where it cannot be repeated
+	// goroutines outlast a call
+	Lingers bool
+	Reason  string // exit status or output, where it cannot be repeated
 }
 
 // An Exploration is a group of functions that were repeated together.
@@ -96,6 +105,8 @@ type state struct {
 	ctx context.Context
 	end time.Time
 
+	judging sync.Mutex // one call of Matters at a time
+
 	mu       sync.Mutex // guards what follows
 	tried    map[string]*Tried
 	patient  map[string]bool   // functions that are not quick, and wait until the others are done
@@ -106,6 +117,7 @@ type state struct {
 	located  map[string]bool     // roots that a group of one function is known to feed
 	subtests map[string][]string // subtests of each test that was explored alone, and grew
 	unsplit  []*Exploration      // in which something grows
+	others   [][]string          // parts of such groups, whose roots others are known to feed
 }
 
 // Run repeats functions of a binary, then holds the loops of benchmarks. It takes at most the
@@ -155,6 +167,7 @@ func (s *state) inTurn(functions, benchmarks []string) error {
 		func() error { return s.slowOnes(functions) },
 		func() error { return s.splitAll(s.end) },
 		func() error { return s.hold(benchmarks, s.end) },
+		func() error { return s.splitOthers(s.end) },
 	} {
 		if s.report.Broken != "" {
 			return nil
@@ -188,40 +201,80 @@ func (s *state) quickOnes(functions []string, end time.Time) error {
 		if len(left) == 0 || time.Until(end) < minLeft || s.runs >= maxRuns || s.report.Broken != "" {
 			return nil
 		}
-		progress := s.progress()
-		shares := max(1, min(s.Beside, len(left)/shareSize))
-		errs := make([]error, shares)
-		var processes sync.WaitGroup
-		for i := range shares {
-			share := left[i*len(left)/shares : (i+1)*len(left)/shares]
-			processes.Go(func() {
-				errs[i] = s.process(task{functions: share, end: end, probeEnd: end.Add(-minLeft), slot: i})
-			})
+		progress := s.progress(functions)
+		workers := max(1, min(s.Beside, len(left)/shareSize))
+		shares := slices.Collect(slices.Chunk(left, (len(left)+workers-1)/workers))
+		if workers > 1 {
+			shares = slices.Collect(slices.Chunk(left, shareSize))
 		}
-		processes.Wait()
-		if err := errors.Join(errs...); err != nil {
+		err := beside(workers, shares, func(slot int, share []string) error { return s.share(share, end, slot) })
+		if err != nil {
 			return err
 		}
 		for _, name := range left {
 			t := s.tried[name]
-			if shares > 1 && (t.Status == repeat.Fails || t.Status == repeat.Once) && !again[name] {
+			if workers > 1 && (t.Status == repeat.Fails || t.Status == repeat.Once) && !again[name] {
 				again[name] = true
 				s.tried[name] = &Tried{Name: name}
 			}
 		}
-		if s.progress() == progress {
+		if s.progress(functions) == progress {
 			return nil
 		}
 	}
 }
 
-// shareSize is how many functions there are at least for each process of several.
+// share explores functions in one process after the other, until nothing more comes of it.
+func (s *state) share(functions []string, end time.Time, slot int) error {
+	for {
+		s.mu.Lock()
+		left, before := s.left(functions, false), s.progress(functions)
+		over := s.runs >= maxRuns || s.report.Broken != ""
+		s.mu.Unlock()
+		if len(left) == 0 || over || time.Until(end) < minLeft {
+			return nil
+		}
+		explored, err := s.process(task{functions: left, end: end, probeEnd: end.Add(-minLeft), slot: slot})
+		if err != nil {
+			return err
+		}
+		s.grown(explored)
+		s.mu.Lock()
+		after := s.progress(functions)
+		s.mu.Unlock()
+		if after == before {
+			return nil
+		}
+	}
+}
+
+// shareSize is how many functions of many one process has.
 const shareSize = 100
 
-// progress changes with each function of which more is known.
-func (s *state) progress() (n int) {
-	for name, t := range s.tried {
-		if t.Status != "" && t.Status != repeat.OutOfTime {
+// beside calls do for each of all, in several goroutines, each with a slot of its own.
+func beside[T any](workers int, all []T, do func(slot int, one T) error) error {
+	queue := make(chan T)
+	errs := make([]error, workers)
+	var wait sync.WaitGroup
+	for slot := range workers {
+		wait.Go(func() {
+			for one := range queue {
+				errs[slot] = errors.Join(errs[slot], do(slot, one))
+			}
+		})
+	}
+	for _, one := range all {
+		queue <- one
+	}
+	close(queue)
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+// progress changes with each of some functions of which more is known.
+func (s *state) progress(functions []string) (n int) {
+	for _, name := range functions {
+		if t := s.tried[name]; t.Status != "" && t.Status != repeat.OutOfTime {
 			n++
 		}
 		if s.explored[name] {
@@ -237,29 +290,26 @@ func (s *state) progress() (n int) {
 // slowOnes explores the functions that are slow, each in a process of its own, several at a time:
 // most of them sleep.
 func (s *state) slowOnes(functions []string) error {
-	queue := make(chan string)
-	var workers sync.WaitGroup
-	var errs []error
-	for slot := range max(1, s.Beside) {
-		workers.Go(func() {
-			for name := range queue {
-				if time.Until(s.end) < minLeft {
-					continue
-				}
-				limit := max(quick, min(maxHang, time.Until(s.end)/patientCalls))
-				err := s.process(task{functions: []string{name}, end: s.end, probeEnd: s.end, limit: limit, slot: slot})
-				s.mu.Lock()
-				errs = append(errs, err)
-				s.mu.Unlock()
-			}
-		})
+	return beside(max(1, s.Beside), s.waiting(functions), func(slot int, name string) error {
+		left := time.Until(s.end)
+		if left < minLeft {
+			return nil
+		}
+		explored, err := s.process(task{functions: []string{name}, end: s.end, probeEnd: s.end, limit: max(quick, min(maxHang, left/patientCalls)), slot: slot})
+		s.grown(explored)
+		return err
+	})
+}
+
+// grown keeps the groups that are to be split, since something grows in them.
+func (s *state) grown(explored []Exploration) {
+	for i := range explored {
+		if e := &explored[i]; len(s.roots(e)) > 0 {
+			s.mu.Lock()
+			s.unsplit = append(s.unsplit, e)
+			s.mu.Unlock()
+		}
 	}
-	for _, name := range s.waiting(functions) {
-		queue <- name
-	}
-	close(queue)
-	workers.Wait()
-	return errors.Join(errs...)
 }
 
 // settle takes the verdicts from functions whose group is blind. If all are, the report keeps one,

@@ -118,7 +118,7 @@ func (p *process) read(file string) error {
 		case "begin":
 			p.began = true
 		case "tried":
-			t := Tried{Name: e.Function, Status: e.Status, Took: e.Took}
+			t := Tried{Name: e.Function, Status: e.Status, Took: e.Took, Lingers: e.Lingers}
 			if e.Status == repeat.Fails || e.Status == repeat.Once {
 				t.Reason = p.output.of(e.Mark)
 			}

@@ -34,14 +34,15 @@ func (s *state) orders(t *task, folder, label string) *repeat.Orders {
 		limit = quick
 	}
 	for _, name := range t.functions {
-		o.Functions = append(o.Functions, repeat.Function{Name: name, Took: s.tried[name].Took, Limit: limit})
+		o.Functions = append(o.Functions, repeat.Function{Name: name, Took: s.tried[name].Took, Lingers: s.tried[name].Lingers, Limit: limit})
 	}
 	return o
 }
 
-// process runs one process, and notes what it finds out. A function that ends the process, or does
-// not return, has a status then; the others of its group have no verdict yet.
-func (s *state) process(t task) error {
+// process runs one process, notes what it finds out, and returns the groups that have a verdict. A
+// function that ends the process, or does not return, has a status then; the others of its group
+// have no verdict yet.
+func (s *state) process(t task) ([]Exploration, error) {
 	s.mu.Lock()
 	s.runs++
 	label := fmt.Sprintf("run-%d", s.runs)
@@ -50,14 +51,14 @@ func (s *state) process(t task) error {
 	s.say("repeating", len(t.functions), "function")
 	s.mu.Unlock()
 	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return err
+		return nil, err
 	}
 	p, err := s.start(o, folder, t.slot)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := s.ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +66,7 @@ func (s *state) process(t task) error {
 	for i := range p.tried {
 		tried := &p.tried[i]
 		if tried.Took == 0 && s.tried[tried.Name] != nil {
-			tried.Took = s.tried[tried.Name].Took
+			tried.Took, tried.Lingers = s.tried[tried.Name].Took, s.tried[tried.Name].Lingers
 		}
 		if tried.Status == repeat.Left { // slower than it was, and to be explored by itself
 			s.patient[tried.Name], tried.Status = true, ""
@@ -77,16 +78,20 @@ func (s *state) process(t task) error {
 	for test, names := range p.subtests {
 		s.subtests[test] = names
 	}
+	var explored []Exploration
 	for _, g := range p.groups {
-		s.take(&g, o)
+		if e := s.take(&g, o); e != nil {
+			explored = append(explored, *e)
+		}
 	}
 	s.fate(p, &t)
-	return nil
+	return explored, nil
 }
 
-// take adds a group that was explored to its end to the report.
-func (s *state) take(g *group, o *repeat.Orders) {
-	e := Exploration{Functions: g.functions}
+// take adds a group that was explored to its end to the report, unless nothing is known of it and
+// there is time to look again.
+func (s *state) take(g *group, o *repeat.Orders) *Exploration {
+	e := &Exploration{Functions: g.functions}
 	if o.Lifetimes {
 		e.Lifetimes = make(map[string]repeat.Lifetime)
 		maps.Copy(e.Lifetimes, g.lifetimes)
@@ -100,19 +105,17 @@ func (s *state) take(g *group, o *repeat.Orders) {
 		}
 		if strings.Contains(g.log, syscall.ENOSPC.Error()) {
 			s.noRoom("there was no room for what leakcheck found: " + syscall.ENOSPC.Error())
-			return
+			return nil
 		}
 	}
 	if e.isBlind() && o.End.Before(s.end) {
-		return // there is time to look again
+		return nil
 	}
 	for _, name := range g.functions {
 		s.explored[name] = true
 	}
-	s.report.Groups = append(s.report.Groups, e)
-	if len(s.roots(&e)) > 0 {
-		s.unsplit = append(s.unsplit, &e)
-	}
+	s.report.Groups = append(s.report.Groups, *e)
+	return e
 }
 
 // fate notes how a process ended, if it was not by itself.
@@ -147,105 +150,156 @@ func (s *state) fate(p *process, t *task) {
 }
 
 // roots returns the roots for which it is worth knowing which function of a group feeds them.
-func (s *state) roots(e *Exploration) []string {
+func (s *state) roots(e *Exploration) []Root {
 	if e.Record == nil || e.Record.Verdict != "fail" {
 		return nil
 	}
+	s.judging.Lock()
+	defer s.judging.Unlock()
 	return s.Matters(e)
 }
 
-// splitAll splits the groups in which something grows until end, those that were explored first
-// before others.
+// splitAll splits the groups in which something grows until end, several at a time, and those that
+// were explored first before others.
 func (s *state) splitAll(end time.Time) error {
-	for len(s.unsplit) > 0 && time.Until(end) > minLeft && s.report.Broken == "" {
-		e := s.unsplit[0]
-		s.unsplit = s.unsplit[1:]
-		if err := s.split(e, end); err != nil {
-			return err
+	todo := s.unsplit
+	s.unsplit = nil
+	return beside(max(1, s.Beside), todo, func(slot int, e *Exploration) error {
+		if time.Until(end) <= minLeft {
+			s.mu.Lock()
+			s.unsplit = append(s.unsplit, e)
+			s.mu.Unlock()
+			return nil
 		}
-	}
-	return nil
+		return s.split(e, end, slot)
+	})
 }
 
-// split explores halves of a group while a root grows in it that no single function is known to
+// split explores parts of a group while a root grows in it that no single function is known to
 // feed. Then it counts what functions hand out and end, which matters where something grows.
-func (s *state) split(e *Exploration, end time.Time) error {
+func (s *state) split(e *Exploration, end time.Time, slot int) error {
 	roots := s.roots(e)
 	if len(e.Functions) == 1 {
 		if e.Lifetimes == nil {
-			return s.again(e, end)
+			return s.again(e, end, slot)
 		}
-		for _, root := range roots {
-			s.located[root] = true
-		}
-		return s.splitTest(e, roots, end)
+		s.locate(roots, true)
+		return s.splitTest(e, roots, end, slot)
 	}
-	if !slices.ContainsFunc(roots, func(root string) bool { return !s.located[root] }) {
+	open := s.unlocated(roots)
+	if len(open) == 0 {
 		return nil
 	}
-	half := len(e.Functions) / 2
-	for _, part := range [][]string{e.Functions[:half], e.Functions[half:]} {
-		if err := s.part(part, end); err != nil {
+	named, parts := partsOf(e, open)
+	for i, part := range parts {
+		if named && len(s.unlocated(roots)) == 0 {
+			s.mu.Lock()
+			s.others = append(s.others, parts[i:]...)
+			s.mu.Unlock()
+			return nil
+		}
+		if err := s.part(part, end, slot); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// locate notes whether a single function is known to feed each of some roots.
+func (s *state) locate(roots []Root, is bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, root := range roots {
+		s.located[root.Name] = is
+	}
+}
+
+// unlocated returns the roots that no single function is known to feed.
+func (s *state) unlocated(roots []Root) []Root {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(roots), func(r Root) bool { return s.located[r.Name] })
+}
+
+// partsOf divides a group. If the stacks that make roots grow name a few of its functions, each of
+// these is a part, and so are the others together; otherwise its halves are.
+func partsOf(e *Exploration, roots []Root) (named bool, parts [][]string) {
+	const few = 4
+	var others []string
+	for _, name := range e.Functions {
+		if slices.ContainsFunc(roots, func(r Root) bool { return slices.Contains(r.Functions, name) }) {
+			parts = append(parts, []string{name})
+		} else {
+			others = append(others, name)
+		}
+	}
+	if n := len(parts); n > 0 && n <= few && len(others) > 0 {
+		return true, append(parts, others)
+	}
+	half := len(e.Functions) / 2
+	return false, [][]string{e.Functions[:half], e.Functions[half:]}
+}
+
+// splitOthers explores the parts of groups that were left out, since a function is known that feeds
+// their roots: these may feed them, too.
+func (s *state) splitOthers(end time.Time) error {
+	todo := s.others
+	s.others = nil
+	return beside(max(1, s.Beside), todo, func(slot int, part []string) error { return s.part(part, end, slot) })
+}
+
 // part explores a part of a group, and splits it if something grows in it.
-func (s *state) part(functions []string, end time.Time) error {
-	if time.Until(end) < minLeft || s.runs >= maxRuns {
-		return nil
+func (s *state) part(functions []string, end time.Time, slot int) error {
+	_, err := s.explorePart(functions, end, slot)
+	return err
+}
+
+func (s *state) explorePart(functions []string, end time.Time, slot int) ([]Exploration, error) {
+	if time.Until(end) < minLeft || s.runs >= maxRuns || s.report.Broken != "" {
+		return nil, nil
 	}
-	before := len(s.report.Groups)
-	unsplit := len(s.unsplit)
-	if err := s.process(task{functions: functions, end: end, probeEnd: end, together: true, lifetimes: true, limit: maxHang}); err != nil {
-		return err
+	explored, err := s.process(task{functions: functions, end: end, probeEnd: end, together: true, lifetimes: true, limit: maxHang, slot: slot})
+	if err != nil {
+		return nil, err
 	}
-	s.unsplit = s.unsplit[:unsplit]
-	for i := before; i < len(s.report.Groups) && s.report.Broken == ""; i++ {
-		e := s.report.Groups[i]
-		if slices.ContainsFunc(s.roots(&e), func(string) bool { return true }) {
-			if err := s.split(&e, end); err != nil {
-				return err
+	for i := range explored {
+		if e := &explored[i]; len(s.roots(e)) > 0 {
+			if err := s.split(e, end, slot); err != nil {
+				return nil, err
 			}
 		}
 	}
-	return nil
+	return explored, nil
 }
 
 // again explores the only function of a group once more, with what it hands out counted.
-func (s *state) again(e *Exploration, end time.Time) error {
-	before := len(s.report.Groups)
-	if err := s.part(e.Functions, end); err != nil {
-		return err
-	}
-	if len(s.report.Groups) > before {
+func (s *state) again(e *Exploration, end time.Time, slot int) error {
+	explored, err := s.explorePart(e.Functions, end, slot)
+	if len(explored) > 0 {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		s.report.Groups = slices.DeleteFunc(s.report.Groups, func(g Exploration) bool { return g.Folder == e.Folder && slices.Equal(g.Functions, e.Functions) })
 	}
-	return nil
+	return err
 }
 
 // splitTest explores the subtests of a group's only function as if they were functions. Each call
 // of the test runs one subtest and leaves out the others.
-func (s *state) splitTest(e *Exploration, roots []string, end time.Time) error {
+func (s *state) splitTest(e *Exploration, roots []Root, end time.Time, slot int) error {
 	test := e.Functions[0]
 	subtests := s.subtests[test]
 	if len(subtests) < 2 || len(roots) == 0 {
 		return nil
 	}
 	whole := Exploration{Record: e.Record, Lifetimes: e.Lifetimes}
+	s.mu.Lock()
 	for _, name := range subtests {
 		name = test + "/" + name
 		whole.Functions = append(whole.Functions, name)
 		s.tried[name] = &Tried{Name: name}
 	}
-	for _, root := range roots {
-		s.located[root] = false
-	}
-	err := s.split(&whole, end)
-	for _, root := range roots {
-		s.located[root] = true
-	}
-	return err
+	s.mu.Unlock()
+	s.locate(roots, false)
+	defer s.locate(roots, true)
+	return s.split(&whole, end, slot)
 }

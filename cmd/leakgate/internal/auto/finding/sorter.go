@@ -10,6 +10,7 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/drive"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
@@ -64,19 +65,31 @@ func NewSorter(records string, again func(pkg string, functions []string) string
 // those of objects whose end is not known or differs between tests, and resources that grow as fast
 // as something else in the same group, though no object there stands for them: another test of the
 // group may make them.
-func Roots(e Evidence, all []Growth) []string {
-	var roots []string
+func Roots(e Evidence, all []Growth) []drive.Root {
+	var roots []drive.Root
 	for _, g := range all {
 		if g.Class == Leak || g.Class == Dependency || g.Class == Unended && (e.Lifetimes == nil || g.Mixed) {
-			roots = append(roots, g.Root)
+			roots = append(roots, drive.Root{Name: g.Root, Functions: callers(g.Bound.Holder)})
 		}
 		for _, r := range g.Bound.Resources {
 			if of := "resource " + r.Name; r.Holder == "" && of != g.Root {
-				roots = append(roots, of)
+				roots = append(roots, drive.Root{Name: of})
 			}
 		}
 	}
 	return roots
+}
+
+// callers returns the functions whose calls make something and fill its container, without their
+// packages, and with the functions that literals are in.
+func callers(h *verdict.Holder) []string {
+	var names []string
+	for _, c := range slices.Concat(h.Made, h.Filled) {
+		_, name := symbol.Split(c.Function)
+		name, _, _ = strings.Cut(name, ".")
+		names = append(names, name)
+	}
+	return names
 }
 
 // A Package is the result for one package.

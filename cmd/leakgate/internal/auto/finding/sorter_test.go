@@ -198,11 +198,13 @@ func TestReason(t *testing.T) {
 // A resource that grows as fast as what another test of a group leaks is looked for, too, unless
 // objects there stand for it.
 func TestRootsOfResources(t *testing.T) {
-	holder := &verdict.Holder{Kind: "global", Root: "example.com/app.all", Package: "example.com/app"}
+	holder := &verdict.Holder{Kind: "global", Root: "example.com/app.all", Package: "example.com/app", Made: []verdict.Call{
+		{Function: "example.com/app.Keep"}, {Function: "example.com/app.TestKeeps.func1"},
+	}}
 	roots := Roots(Evidence{}, []Growth{{
 		Class: Leak, Root: "global " + holder.Root, Bound: verdict.Bound{Holder: holder, Resources: []verdict.Resource{
 			{Kind: "process", Name: "true"}, {Kind: "descriptor", Name: "/dev/null", Holder: "example.com/app.all[*]"},
 		}},
 	}})
-	require.Equal(t, []string{"global example.com/app.all", "resource true"}, roots)
+	require.Equal(t, []drive.Root{{Name: "global example.com/app.all", Functions: []string{"Keep", "TestKeeps"}}, {Name: "resource true"}}, roots)
 }

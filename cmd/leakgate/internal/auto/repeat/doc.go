@@ -39,6 +39,8 @@ type Function struct {
 	Name  string        // with a slash: a test and its subtest
 	Took  time.Duration // by one call; 0: not tried out yet
 	Limit time.Duration // of a call that tries it out; beyond it, the process is ended
+	// goroutines that a call started outlast it
+	Lingers bool
 }
 
 // Limits of what is repeated.
@@ -47,7 +49,10 @@ const (
 	// them takes, roughly. Functions are tried out for tryTime before some of them are repeated.
 	maxGroup = 48
 	maxRound = 100 * time.Millisecond
-	tryTime  = 4 * time.Second
+	// lingering is how many functions whose goroutines outlast a call are repeated together. An
+	// exploration waits for what such goroutines wait for.
+	lingering = 8
+	tryTime   = 4 * time.Second
 	// leastTime has to be left for a further group.
 	leastTime = 5 * time.Second
 	// groupCalls is how many rounds must fit into the time left: those that AssertNoGrowth needs
@@ -92,6 +97,7 @@ type Event struct {
 	Function string        `json:",omitempty"`
 	Status   Status        `json:",omitempty"` // "tried"
 	Took     time.Duration `json:",omitempty"` // "tried": one call
+	Lingers  bool          `json:",omitempty"` // "tried": goroutines outlast the call
 	Mark     int           `json:",omitempty"` // of the call whose output tells more; see Mark
 
 	Functions []string `json:",omitempty"` // "explore", "subtests"

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -94,10 +95,23 @@ func (r *runner) stayWith(parent int) {
 // isAlone reports whether the command has ended.
 func (r *runner) isAlone() bool { return os.Getppid() != r.parent }
 
-// timed is a function that can be repeated, and how long a call takes.
+// timed is a function that can be repeated, how long a call takes, and whether goroutines outlast
+// it.
 type timed struct {
 	*registered
-	took time.Duration
+	took    time.Duration
+	lingers bool
+}
+
+// compare orders functions: those that leave nothing running first, and the quickest of them.
+func (f timed) compare(g timed) int {
+	if f.lingers != g.lingers {
+		if g.lingers {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(f.took, g.took)
 }
 
 // exploreAll calls each function that was not tried out yet, and explores those that can be
@@ -108,7 +122,7 @@ func (r *runner) exploreAll(o *Orders) {
 	for rest := o.Functions; len(rest) > 0; {
 		var ready []timed
 		ready, rest = r.tryOut(o, rest)
-		slices.SortStableFunc(ready, func(a, b timed) int { return cmp.Compare(a.took, b.took) })
+		slices.SortStableFunc(ready, timed.compare)
 		for len(ready) > 0 && time.Now().Before(o.End) {
 			if explored > 0 && !o.Together && time.Until(o.End) < leastTime {
 				return // for these another process has time, or none has
@@ -134,15 +148,15 @@ func (r *runner) tryOut(o *Orders, functions []Function) (ready []timed, rest []
 		switch {
 		case found == nil:
 		case f.Took > 0:
-			ready = append(ready, timed{found, f.Took})
+			ready = append(ready, timed{found, f.Took, f.Lingers})
 			continue
 		case time.Now().After(o.ProbeEnd):
 			e.Status = OutOfTime
 		default:
-			e.Status, e.Took = r.try(found, f.Limit, o.End)
+			e.Status, e.Took, e.Lingers = r.try(found, f.Limit, o.End)
 			e.Mark = r.calls
 			if e.Status == OK {
-				ready = append(ready, timed{found, e.Took})
+				ready = append(ready, timed{found, e.Took, e.Lingers})
 			}
 		}
 		r.journal.write(e)
@@ -150,11 +164,18 @@ func (r *runner) tryOut(o *Orders, functions []Function) (ready []timed, rest []
 	return ready, nil
 }
 
-// fitting returns how many of some functions, the quickest first, are one group.
+// fitting returns how many of some functions, in their order, are one group.
 func fitting(all []timed, together bool) int {
+	if together {
+		return len(all)
+	}
+	most := maxGroup
+	if all[0].lingers {
+		most = lingering
+	}
 	var one time.Duration
 	for i, f := range all {
-		if one += f.took; !together && i > 0 && (i == maxGroup || one > maxRound) {
+		if one += f.took; i > 0 && (i == most || one > maxRound || f.lingers != all[0].lingers) {
 			return i
 		}
 	}
@@ -195,30 +216,38 @@ func (r *runner) exploreGroup(o *Orders, label string, group []timed) (again []t
 	return again
 }
 
-// try calls a function twice, unless once is enough, and returns how long the last call took.
-func (r *runner) try(f *registered, limit time.Duration, end time.Time) (Status, time.Duration) {
+// try calls a function twice, unless once is enough. It returns how long the last call took, and
+// whether goroutines outlast it.
+func (r *runner) try(f *registered, limit time.Duration, end time.Time) (status Status, took time.Duration, lingers bool) {
 	watch := r.watch(func() string { return f.label() }, limit)
 	defer watch.Stop()
 	start := time.Now()
 	ok, skipped := r.callOnce(f)
-	took := time.Since(start)
+	took = time.Since(start)
 	switch {
 	case !ok:
-		return Fails, took
+		return Fails, took, false
 	case skipped:
-		return Skips, took
+		return Skips, took, false
 	}
 	watch.Reset(limit)
+	before := runtime.NumGoroutine()
 	start = time.Now()
 	ok = r.call(f)
 	took = max(time.Since(start), 1)
 	switch {
 	case !ok:
-		return Once, took
+		return Once, took, false
 	case took*leastCalls > time.Until(end):
-		return Slow, took
+		return Slow, took, false
 	}
-	return OK, took
+	for range 5 { // one that is about to end does so
+		if lingers = runtime.NumGoroutine() > before; !lingers {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return OK, took, lingers
 }
 
 // A result is how an exploration ended before it was done.
