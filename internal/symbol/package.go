@@ -45,6 +45,14 @@ func Split(name string) (pkg, member string) {
 	return pkg, name[len(pkg)+1:]
 }
 
+// Outer returns the function that a literal is in, without its package: "TestX" for
+// "example.com/app.TestX.func1". For a method it returns the receiver's type.
+func Outer(function string) string {
+	_, member := Split(function)
+	outer, _, _ := strings.Cut(member, ".")
+	return outer
+}
+
 // LastElement removes the folders of the import path from a name: "v2.T" remains of
 // "example.com/app/v2.T".
 func LastElement(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }

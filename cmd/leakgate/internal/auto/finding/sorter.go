@@ -85,9 +85,7 @@ func Roots(e Evidence, all []Growth) []drive.Root {
 func callers(h *verdict.Holder) []string {
 	var names []string
 	for _, c := range slices.Concat(h.Made, h.Filled) {
-		_, name := symbol.Split(c.Function)
-		name, _, _ = strings.Cut(name, ".")
-		names = append(names, name)
+		names = append(names, symbol.Outer(c.Function))
 	}
 	return names
 }
