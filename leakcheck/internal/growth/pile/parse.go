@@ -3,6 +3,7 @@ package pile
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/leakgate/leakgate/internal/realtime"
@@ -31,10 +32,21 @@ func Parse(text string, isProgram func(pkg string) bool) map[Origin]Goroutines {
 	}
 	stands := make(map[stand]*Goroutines)
 	frames := make(map[Origin]int64)
+	ancestors := make(map[Origin]map[string]*ancestry)
 	realtime.Goroutines(text, func(one *realtime.Goroutine) {
 		key := stand{originOf(one, isProgram), fmt.Sprint(one.State, one.Calls)}
 		if stands[key] == nil {
-			stands[key] = &Goroutines{State: one.State, Calls: one.Calls, Ancestors: one.Ancestors}
+			stands[key] = &Goroutines{State: one.State, Calls: one.Calls}
+		}
+		if len(one.Ancestors) > 0 {
+			if ancestors[key.origin] == nil {
+				ancestors[key.origin] = make(map[string]*ancestry)
+			}
+			same := fmt.Sprint(one.Ancestors)
+			if ancestors[key.origin][same] == nil {
+				ancestors[key.origin][same] = &ancestry{calls: one.Ancestors}
+			}
+			ancestors[key.origin][same].count++
 		}
 		stands[key].Count++
 		frames[key.origin] += int64(len(one.Calls)) + one.Elided
@@ -52,12 +64,30 @@ func Parse(text string, isProgram func(pkg string) bool) map[Origin]Goroutines {
 		}
 		if top, ok := most[key.origin]; !ok || g.Count > stands[top].Count || g.Count == stands[top].Count && key.stack < top.stack {
 			most[key.origin] = key
-			all.State, all.Calls, all.Sleep, all.Ancestors = g.State, g.Calls, g.Sleep, g.Ancestors
+			all.State, all.Calls, all.Sleep = g.State, g.Calls, g.Sleep
 		}
-		all.Count, all.Frames = all.Count+g.Count, frames[key.origin]
+		all.Count, all.Frames, all.Ancestors = all.Count+g.Count, frames[key.origin], usual(ancestors[key.origin])
 		found[key.origin] = all
 	}
 	return found
+}
+
+// An ancestry is the ancestors of some goroutines.
+type ancestry struct {
+	calls []Call
+	count int
+}
+
+// usual returns the ancestors of most goroutines: one that was started before op was called, such
+// as by init, is not what piles up.
+func usual(all map[string]*ancestry) []Call {
+	var most ancestry
+	for _, same := range slices.Sorted(maps.Keys(all)) {
+		if a := all[same]; a.count > most.count {
+			most = *a
+		}
+	}
+	return most.calls
 }
 
 // originOf returns which go statement started a goroutine.
