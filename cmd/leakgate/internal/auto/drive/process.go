@@ -164,7 +164,7 @@ func (p *process) whyNotBegun() string {
 
 // ownTemp matches the folder for temporary files of a test process, also where names are folded. To
 // the user it is another one in each run.
-var ownTemp = regexp.MustCompile(`[^\s"]*/leakgate-auto-[^/\s"]*/p[^/\s"]*/tmp(-[0-9*]+)?/`)
+var ownTemp = regexp.MustCompile(`[^\s"]*/leakgate-auto-[^/\s"]*/p[^/\s"]*/tmp(-[0-9*]+)?(/?)`)
 
 // readRecord returns the record with a label below dir, and its folder.
 func readRecord(dir, label string) (*verdict.Result, string, error) {
@@ -179,7 +179,7 @@ func readRecord(dir, label string) (*verdict.Result, string, error) {
 			return err
 		}
 		var r verdict.Result
-		data = ownTemp.ReplaceAll(data, []byte("$$TMPDIR/"))
+		data = ownTemp.ReplaceAll(data, []byte("$$TMPDIR$2"))
 		if err := json.Unmarshal(data, &r); err != nil {
 			return err
 		}

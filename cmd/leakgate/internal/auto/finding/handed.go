@@ -1,6 +1,7 @@
 package finding
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -39,7 +40,7 @@ func (m *Modules) handedOut(g *Growth, stack []verdict.Call, maker int, e Eviden
 	for _, h := range handings {
 		switch m.lifetimeOf(h, g.Bound.PerCall, e.Lifetimes) {
 		case open:
-			reason = h.Text
+			reason = cmp.Or(reason, h.Text)
 			g.Mixed = g.Mixed || e.Lifetimes[h.Key].Ended > 0
 		case over:
 			return Leak, "", h.Text

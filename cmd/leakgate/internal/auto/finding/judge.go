@@ -149,7 +149,7 @@ func isRegistry(h *verdict.Holder) bool {
 // to a test is the test's to end.
 func (m *Modules) classify(g *Growth, e Evidence) {
 	h := g.Bound.Holder
-	stack, maker := m.making(h)
+	stack, maker := m.making(&g.Bound)
 	if maker < 0 {
 		g.Class, g.Module = m.withoutMaker(&g.Bound, stack)
 		return
@@ -182,8 +182,10 @@ func (m *Modules) classify(g *Growth, e Evidence) {
 // making returns the calls that decide whose growth it is, and the index of the maker; -1: none of
 // them is a test's or of the user's modules. Those that make an element count before those that
 // fill its container, unless that is a map by pointers, whose entries should go with their keys.
-// What a dependency makes and keeps in a variable or a finalizer of its own is the dependency's.
-func (m *Modules) making(h *verdict.Holder) (stack []verdict.Call, maker int) {
+// What a dependency makes and keeps in a finalizer of its own is the dependency's, and so it is in a
+// variable, unless the operating system's resources grow with it.
+func (m *Modules) making(b *verdict.Bound) (stack []verdict.Call, maker int) {
+	h := b.Holder
 	stacks := [][]verdict.Call{m.written(h.Made), m.written(h.Filled)}
 	if key, ok := strings.CutPrefix(h.Container, "map["); ok && strings.ContainsAny(key[:1], "*i") && !strings.HasPrefix(key, "int") {
 		slices.Reverse(stacks)
@@ -192,7 +194,7 @@ func (m *Modules) making(h *verdict.Holder) (stack []verdict.Call, maker int) {
 	if len(stacks) == 0 {
 		return nil, -1
 	}
-	kept := h.Kind == "global" || h.Kind == "finalizer" || h.Kind == "cleanup"
+	kept := h.Kind == "global" && len(b.Resources) == 0 || h.Kind == "finalizer" || h.Kind == "cleanup"
 	if kept && m.isDependency(h.Package) && !slices.ContainsFunc(stacks, func(s []verdict.Call) bool { return !m.isDependency(symbol.Package(s[0].Function)) }) {
 		return stacks[0], -1
 	}

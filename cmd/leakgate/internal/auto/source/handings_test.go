@@ -127,6 +127,39 @@ func TestHandings(t *testing.T) {
 	require.Empty(t, f.Ends("example.com/app.Plain"))
 }
 
+// A method is no end by its name alone: one that returns a number or a channel tells something, and
+// a Wait ends what it closes a channel of, or what has a part that it waits for so.
+func TestWhatEnds(t *testing.T) {
+	_, f := module(t, map[string]string{"app.go": `package app
+
+import "sync"
+
+type Pool struct{ tasks chan func() }
+
+func (p *Pool) Free() int { return 0 }
+
+func (p *Pool) Done() <-chan struct{} { return nil }
+
+func (p *Pool) Wait() { close(p.tasks) }
+
+type Group struct{ pool Pool }
+
+func (g *Group) Wait() error { g.pool.Wait(); return nil }
+
+type Counter struct{ all sync.WaitGroup }
+
+func (c *Counter) Wait() { c.all.Wait() }
+
+type Server struct{}
+
+func (s *Server) Stop() <-chan struct{} { return nil }
+`})
+	require.Equal(t, "call Wait of", f.Ends("example.com/app.Pool"))
+	require.Equal(t, "call Wait of", f.Ends("example.com/app.Group"))
+	require.Empty(t, f.Ends("example.com/app.Counter"))
+	require.Equal(t, "call Stop of", f.Ends("example.com/app.Server"))
+}
+
 // No line moves, and nothing but calls is added. The compiler sees to the rest: the corpus of -auto
 // builds what is instrumented.
 func TestInstrument(t *testing.T) {

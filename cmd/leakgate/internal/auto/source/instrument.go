@@ -115,7 +115,7 @@ func (e *editor) ending(pkg string, known *facts, fn *ast.FuncDecl) {
 		code += fmt.Sprintf(" %s.Undid(%q);", lifetimes, pkg+"."+name)
 	}
 	switch {
-	case fn.Recv == nil || len(fn.Recv.List) != 1 || !ends(fn):
+	case !known.endsUse(fn):
 	case !isPointerMethod(fn):
 		code += fmt.Sprintf(" %s.EndedValue(%q);", lifetimes, pkg+"."+typeName(fn.Recv.List[0].Type))
 	default:

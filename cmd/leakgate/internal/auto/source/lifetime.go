@@ -87,13 +87,17 @@ func (e ending) known() bool { return e.method != "" || e.channel != "" || e.fun
 // ends reports whether a method ends the use of its receiver: by its name, or as a Wait that closes
 // a channel, from which the goroutines of a pool learn that nothing more comes. Any other Wait, for
 // example that of errgroup, waits for goroutines that may leak. A method that is given a name or an
-// object ends the use of that.
+// object ends the use of that, and one that returns a number or a channel tells something of its
+// receiver, such as how many of a pool's workers are free.
 func ends(m *ast.FuncDecl) bool {
 	name := strings.ToLower(m.Name.Name)
 	if name == "wait" {
 		return closesChannel(m)
 	}
 	begins := func(ending string) bool { return strings.HasPrefix(name, ending) }
+	if tells(m) && !slices.ContainsFunc(endingPrefixes, begins) {
+		return false
+	}
 	if !slices.Contains(endings, name) && !(onlyFails(m) && slices.ContainsFunc(endingPrefixes, begins)) {
 		return false
 	}
@@ -110,6 +114,36 @@ func ends(m *ast.FuncDecl) bool {
 		}
 	}
 	return true
+}
+
+// tells reports whether a method returns nothing but a number or a channel.
+func tells(m *ast.FuncDecl) bool {
+	if m.Type.Results.NumFields() != 1 {
+		return false
+	}
+	switch t := m.Type.Results.List[0].Type.(type) {
+	case *ast.ChanType:
+		return true
+	case *ast.Ident:
+		return strings.HasPrefix(t.Name, "int") || strings.HasPrefix(t.Name, "uint")
+	}
+	return false
+}
+
+// waitsFor returns the fields of its receiver whose Wait a method calls, if it is a Wait itself.
+func waitsFor(m *ast.FuncDecl) (fields []string) {
+	if m.Recv == nil || len(m.Recv.List) != 1 || len(m.Recv.List[0].Names) != 1 || m.Body == nil || strings.ToLower(m.Name.Name) != "wait" {
+		return nil
+	}
+	ast.Inspect(m.Body, func(n ast.Node) bool {
+		if call, ok := n.(*ast.SelectorExpr); ok && call.Sel.Name == m.Name.Name {
+			if field, ok := call.X.(*ast.SelectorExpr); ok && isIdent(field.X, m.Recv.List[0].Names[0].Name) {
+				fields = append(fields, field.Sel.Name)
+			}
+		}
+		return true
+	})
+	return fields
 }
 
 func closesChannel(m *ast.FuncDecl) (closes bool) {
@@ -137,10 +171,15 @@ func isPointerMethod(m *ast.FuncDecl) bool {
 func methodsThatEnd(files []*ast.File) map[string]ending {
 	found := make(map[string]ending)
 	embedded := make(map[string][]string)
+	types := make(map[string]string) // of fields: "Pool.workers"
+	waits := make(map[string]*ast.FuncDecl)
 	for _, file := range files {
 		for _, d := range file.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
+				if len(waitsFor(d)) > 0 {
+					waits[typeName(d.Recv.List[0].Type)] = d
+				}
 				if d.Recv != nil && len(d.Recv.List) == 1 && ends(d) {
 					if of := typeName(d.Recv.List[0].Type); found[of].method == "" {
 						found[of] = ending{method: d.Name.Name, seen: true, value: !isPointerMethod(d)}
@@ -150,6 +189,7 @@ func methodsThatEnd(files []*ast.File) map[string]ending {
 				for _, s := range d.Specs {
 					if t, ok := s.(*ast.TypeSpec); ok {
 						noteType(t, found, embedded)
+						noteFields(t, types)
 					}
 				}
 			}
@@ -157,6 +197,13 @@ func methodsThatEnd(files []*ast.File) map[string]ending {
 	}
 	for again := true; again; {
 		again = false
+		for outer, wait := range waits {
+			closes := func(field string) bool { return found[types[outer+"."+field]].method == wait.Name.Name }
+			if !found[outer].known() && slices.ContainsFunc(waitsFor(wait), closes) {
+				found[outer] = ending{method: wait.Name.Name, seen: true, value: !isPointerMethod(wait)}
+				again = true
+			}
+		}
 		for outer, fields := range embedded {
 			for _, f := range fields {
 				if e := found[f]; e.known() && !found[outer].known() {
@@ -233,6 +280,26 @@ func noteType(t *ast.TypeSpec, found map[string]ending, embedded map[string][]st
 			}
 		}
 	}
+}
+
+// noteFields notes the types of the fields of a struct that have names.
+func noteFields(t *ast.TypeSpec, types map[string]string) {
+	if of, ok := t.Type.(*ast.StructType); ok {
+		for _, field := range of.Fields.List {
+			for _, n := range field.Names {
+				types[t.Name.Name+"."+n.Name] = typeName(field.Type)
+			}
+		}
+	}
+}
+
+// endsUse reports whether a method ends the use of its receiver.
+func (f *facts) endsUse(m *ast.FuncDecl) bool {
+	if m.Recv == nil || len(m.Recv.List) != 1 {
+		return false
+	}
+	e := f.ends[typeName(m.Recv.List[0].Type)]
+	return ends(m) || e.method == m.Name.Name && len(e.fields) == 0
 }
 
 // owners returns, for each type without a method that ends its use, the types with one that lead to
