@@ -315,9 +315,6 @@ func (s *state) grown(explored []Exploration) {
 // settle takes the verdicts from functions whose group is blind. If all are, the report keeps one,
 // which says why.
 func (s *state) settle() {
-	if !slices.ContainsFunc(s.report.Groups, func(e Exploration) bool { return !e.isBlind() }) {
-		return
-	}
 	known := make(map[string]bool)
 	why := make(map[string]string)
 	for _, e := range s.report.Groups {
@@ -338,7 +335,10 @@ func (s *state) settle() {
 			t.Status, t.Reason = repeat.Untold, why[t.Name]
 		}
 	}
-	s.report.Groups = slices.DeleteFunc(s.report.Groups, func(e Exploration) bool { return e.isBlind() })
+	groups := slices.Clone(s.report.Groups)
+	if s.report.Groups = slices.DeleteFunc(s.report.Groups, func(e Exploration) bool { return e.isBlind() }); len(s.report.Groups) == 0 {
+		s.report.Groups = groups[:min(1, len(groups))]
+	}
 }
 
 func (s *state) say(verb string, n int, noun string) {

@@ -182,8 +182,8 @@ func (m *Modules) classify(g *Growth, e Evidence) {
 // making returns the calls that decide whose growth it is, and the index of the maker; -1: none of
 // them is a test's or of the user's modules. Those that make an element count before those that
 // fill its container, unless that is a map by pointers, whose entries should go with their keys.
-// What a dependency makes and keeps in a finalizer of its own is the dependency's, and so it is in a
-// variable, unless the operating system's resources grow with it.
+// What a dependency makes and keeps in a finalizer of its own is the dependency's, and so it is in
+// a variable, unless the operating system's resources grow with it.
 func (m *Modules) making(b *verdict.Bound) (stack []verdict.Call, maker int) {
 	h := b.Holder
 	stacks := [][]verdict.Call{m.written(h.Made), m.written(h.Filled)}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A workspace refuses -modfile, and builds have one overlay: the user's replaces what else is in it.
+// A workspace refuses -modfile, and builds have one overlay: the user's replaces what is in it.
 func TestFlags(t *testing.T) {
 	dir := t.TempDir()
 	users := filepath.Join(dir, "users.json")
