@@ -153,7 +153,20 @@ func (c *Counter) Wait() { c.all.Wait() }
 type Server struct{}
 
 func (s *Server) Stop() <-chan struct{} { return nil }
+
+type Scheduler struct{}
+
+func (s *Scheduler) StopJobs() error { return nil }
+
+func (s *Scheduler) Shutdown() error { return nil }
+
+func (s *Scheduler) ShutdownWithTimeout(seconds int) error { return nil }
 `})
+	known := f.of("example.com/app")
+	require.False(t, known.endsUse(known.functions["Scheduler.StopJobs"].decl), "it ends a part")
+	require.True(t, known.endsUse(known.functions["Scheduler.Shutdown"].decl))
+	require.True(t, known.endsUse(known.functions["Scheduler.ShutdownWithTimeout"].decl))
+	require.Equal(t, "call Shutdown of", f.Ends("example.com/app.Scheduler"))
 	require.Equal(t, "call Wait of", f.Ends("example.com/app.Pool"))
 	require.Equal(t, "call Wait of", f.Ends("example.com/app.Group"))
 	require.Empty(t, f.Ends("example.com/app.Counter"))

@@ -48,8 +48,31 @@ var standardEnds = map[string]string{
 }
 
 // endingPrefixes begin the names of other methods that do so, unless they return something:
-// CloseSend, StopAll.
-var endingPrefixes = []string{"close", "stop", "shutdown"}
+// CloseSend, StopAll. Where a type has one of endings, too, they end a part of its use, such as
+// StopJobs beside Shutdown, unless they go on with one of manners.
+var (
+	endingPrefixes = []string{"close", "stop", "shutdown"}
+	manners        = []string{"with", "context", "now", "graceful", "immediate", "all", "andwait", "wait", "force"}
+)
+
+// endsPart reports whether a method, by its name, ends a part of a use that another one may end.
+func endsPart(name string) bool {
+	name = strings.ToLower(name)
+	if slices.Contains(endings, name) || name == "wait" {
+		return false
+	}
+	for _, prefix := range endingPrefixes {
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			return !slices.ContainsFunc(manners, func(manner string) bool { return strings.HasPrefix(rest, manner) })
+		}
+	}
+	return true
+}
+
+// isBetter reports whether a method ends the use of a type more than the one that is known.
+func (e ending) isBetter(method string) bool {
+	return e.method == "" || endsPart(e.method) && !endsPart(method)
+}
 
 // onlyFails reports whether a method returns nothing, or an error.
 func onlyFails(m *ast.FuncDecl) bool {
@@ -181,7 +204,7 @@ func methodsThatEnd(files []*ast.File) map[string]ending {
 					waits[typeName(d.Recv.List[0].Type)] = d
 				}
 				if d.Recv != nil && len(d.Recv.List) == 1 && ends(d) {
-					if of := typeName(d.Recv.List[0].Type); found[of].method == "" {
+					if of := typeName(d.Recv.List[0].Type); found[of].isBetter(d.Name.Name) {
 						found[of] = ending{method: d.Name.Name, seen: true, value: !isPointerMethod(d)}
 					}
 				}
@@ -252,7 +275,7 @@ func noteType(t *ast.TypeSpec, found map[string]ending, embedded map[string][]st
 				}
 				continue
 			}
-			if ends(&ast.FuncDecl{Name: m.Names[0], Type: f}) && found[t.Name.Name].method == "" {
+			if ends(&ast.FuncDecl{Name: m.Names[0], Type: f}) && found[t.Name.Name].isBetter(m.Names[0].Name) {
 				found[t.Name.Name] = ending{method: m.Names[0].Name, seen: true}
 			}
 		}
@@ -299,7 +322,10 @@ func (f *facts) endsUse(m *ast.FuncDecl) bool {
 		return false
 	}
 	e := f.ends[typeName(m.Recv.List[0].Type)]
-	return ends(m) || e.method == m.Name.Name && len(e.fields) == 0
+	if ends(m) {
+		return !endsPart(m.Name.Name) || endsPart(e.method)
+	}
+	return e.method == m.Name.Name && len(e.fields) == 0
 }
 
 // owners returns, for each type without a method that ends its use, the types with one that lead to
