@@ -2,7 +2,6 @@ package drive
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,11 +90,7 @@ func (s *state) process(t task) ([]Exploration, error) {
 // take adds a group that was explored to its end to the report, unless nothing is known of it and
 // there is time to look again.
 func (s *state) take(g *group, o *repeat.Orders) *Exploration {
-	e := &Exploration{Functions: g.functions}
-	if o.Lifetimes {
-		e.Lifetimes = make(map[string]repeat.Lifetime)
-		maps.Copy(e.Lifetimes, g.lifetimes)
-	}
+	e := &Exploration{Functions: g.functions, Lifetimes: g.lifetimes}
 	var err error
 	e.Record, e.Folder, err = readRecord(o.Artifacts, g.label)
 	if e.Record == nil {

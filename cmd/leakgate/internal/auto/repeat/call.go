@@ -26,6 +26,7 @@ type runner struct {
 	calling    atomic.Bool // a function is running
 	parentGone atomic.Bool // the command has ended
 
+	counts   bool   // lifetimes are counted
 	subtests string // Orders.Subtests
 	matcher  matcher
 }

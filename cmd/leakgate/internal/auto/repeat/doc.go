@@ -22,7 +22,9 @@ type Orders struct {
 	Artifacts  string    // folder for the record
 	End        time.Time // when all must be done
 
-	Lifetimes bool   // counts what the module hands out, and what of it is ended
+	// counts what the module hands out, and what of it is ended, also for functions that leave no
+	// goroutines
+	Lifetimes bool
 	GODEBUG   string // the user's value, for tests to see; "": none
 
 	Parent int // process ID of the command
@@ -102,8 +104,8 @@ type Event struct {
 
 	Functions []string `json:",omitempty"` // "explore", "subtests"
 	Calls     int      `json:",omitempty"` // "explored": of the whole group
-	// "explored": what one call of the group hands out, and how much of it is ended
-	Lifetimes map[string]Lifetime `json:",omitempty"`
+	// "explored", "held": what one call hands out, and how much of it is ended; nil: not counted
+	Lifetimes map[string]Lifetime `json:",omitzero"`
 	Log       []string            `json:",omitempty"` // "explored": what leakcheck said beside its record
 }
 

@@ -10,6 +10,18 @@ var (
 	eachLifetime   func(visit func(key string, made, ended, nothing int64))
 )
 
+// countLifetimes begins to count what is handed out and ended. Until then, calls of package ended
+// cost next to nothing.
+func (r *runner) countLifetimes() {
+	if r.counts {
+		return
+	}
+	r.counts = true
+	if beginLifetimes != nil {
+		beginLifetimes()
+	}
+}
+
 // lifetimes is what was handed out and ended so far, by key.
 func lifetimes() map[string]Lifetime {
 	all := make(map[string]Lifetime)

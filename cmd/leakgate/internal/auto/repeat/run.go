@@ -54,14 +54,14 @@ func Run(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if orders.Lifetimes && beginLifetimes != nil {
-		beginLifetimes()
-	}
 	r, err := newRunner(j)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.subtests = orders.Subtests
+	if orders.Lifetimes {
+		r.countLifetimes()
+	}
 	r.stayWith(orders.Parent)
 	j.write(Event{Event: "begin"})
 	r.exploreAll(&orders)
@@ -186,6 +186,9 @@ func fitting(all []timed, together bool) int {
 // functions of the group that have not been explored, since the group takes longer than it did, and
 // leaves out those that are slow by themselves.
 func (r *runner) exploreGroup(o *Orders, label string, group []timed) (again []timed) {
+	if group[0].lingers { // as a rule something grows, and whether tests end it matters
+		r.countLifetimes()
+	}
 	for failures := 0; len(group) > 0 && time.Now().Before(o.End); {
 		result := r.explore(o, label, group)
 		switch {
@@ -310,7 +313,7 @@ func (r *runner) explore(o *Orders, label string, group []timed) result {
 	handedOut, calls := lifetimes(), done.Calls
 	leakcheck.AssertNoGrowth(s, op, leakcheck.Iterations(batch), leakcheck.Warmup(warmup))
 	done.Log = s.log
-	if o.Lifetimes {
+	if r.counts {
 		done.Lifetimes = lifetimesSince(handedOut, done.Calls-calls)
 	}
 	if err := os.Unsetenv(envvar.Artifacts.Name()); err != nil {
