@@ -229,25 +229,81 @@ func matrix() (first, limited []run) {
 	return first, limited
 }
 
+// A tally has the runs that went wrong, so that a test's last lines say what failed, and not
+// thousands of lines among those of runs that went well.
+type tally struct{ lines, outputs []string }
+
+// judge logs a line for a run, and keeps it as wrong unless its verdict is one of right.
+func (w *tally) judge(t *testing.T, o *outcome, right ...string) {
+	line := fmt.Sprintf("%-10s %-21s %s: %s", o.shape, o.verb, o.sizes(), o.verdict())
+	t.Log(line)
+	if slices.Contains(right, o.verdict()) {
+		return
+	}
+	line = fmt.Sprintf("WRONG %s, wanted %s; exit code %d, %d killed; %s\n", line, strings.Join(right, " or "), o.code, o.kills, o.cause())
+	w.lines = append(w.lines, line)
+	w.outputs = append(w.outputs, line+indented(o.output, 30))
+}
+
+// report fails the test if a run went wrong, with what each of them printed, and then a line for
+// each, which are the last that the test prints.
+func (w *tally) report(t *testing.T) {
+	if len(w.lines) > 0 {
+		t.Errorf("what they printed:\n%s\n%d runs went wrong:\n%s", strings.Join(w.outputs, ""), len(w.lines), strings.Join(w.lines, ""))
+	}
+}
+
+// indented returns the first lines of a text, indented.
+func indented(text string, most int) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if most--; most < 0 {
+			b.WriteString("    ...\n")
+			break
+		}
+		b.WriteString("    " + strings.TrimRight(line, "\n") + "\n")
+	}
+	return b.String()
+}
+
+// sizes says what the run had, and took.
+func (o *outcome) sizes() string {
+	limit := "no limit"
+	if o.limit > 0 {
+		limit = fmt.Sprintf("limit %3d MB", o.limit>>20)
+		if o.factor > 0 {
+			limit += fmt.Sprintf(" (%.2f)", o.factor)
+		}
+	}
+	return fmt.Sprintf("%s, resident %3d MB, peak %3d MB, %4.1f s", limit, o.resident>>20, o.peak>>20, o.took.Seconds())
+}
+
+// cause returns the line of the output that says why there was no verdict, or "".
+func (o *outcome) cause() string {
+	for line := range strings.Lines(o.output) {
+		if strings.Contains(line, "UNKNOWN") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return "no line says UNKNOWN"
+}
+
 // TestMemoryLimits: whatever the limit, no verb ends the program, and none hangs. Where memory is
 // too short, the verdict is unknown.
 func TestMemoryLimits(t *testing.T) {
 	needGroups(t)
 	p := build(t)
 	first, limited := matrix()
-	p.all(t, only(first), func(o *outcome) {
-		t.Logf("%-10s %-21s no limit: resident %3d MB, peak %3d MB, %4.1f s: %s", o.shape, o.verb, o.resident>>20, o.peak>>20, o.took.Seconds(), o.verdict())
-		if o.verdict() != o.want() {
-			t.Errorf("%s was expected\n%s", o.want(), o.output)
-		}
-	})
+	var w tally
+	p.all(t, only(first), func(o *outcome) { w.judge(t, o, o.want()) })
 	p.all(t, only(limited), func(o *outcome) {
-		v := o.verdict()
-		t.Logf("%-10s %-21s %.2f: resident %3d MB, limit %3d MB, peak %3d MB, %4.1f s: %s", o.shape, o.verb, o.factor, o.resident>>20, o.limit>>20, o.peak>>20, o.took.Seconds(), v)
-		if v != o.want() && (v != unknown || o.decided) {
-			t.Errorf("%s, %s, %d MB\n%s", o.shape, o.verb, o.limit>>20, o.output)
+		if o.decided {
+			w.judge(t, o, o.want())
+		} else {
+			w.judge(t, o, o.want(), unknown)
 		}
 	})
+	w.report(t)
 }
 
 // only leaves the runs whose "shape/verb/" contains MEMORY_ONLY, if that is set.
@@ -268,12 +324,11 @@ func TestMemoryRemedies(t *testing.T) {
 			tight = append(tight, run{shape: shape, verb: verb, megabytes: 16, factor: 1.3})
 		}
 	}
+	var w tally
 	p.all(t, only(tight), func(o *outcome) {
 		found := remedyFigure.FindStringSubmatch(o.output)
 		if o.verdict() != unknown || found == nil {
-			if o.verdict() != o.want() {
-				t.Errorf("%s, %s: %s without a limit that is enough\n%s", o.shape, o.verb, o.verdict(), o.output)
-			}
+			w.judge(t, o, o.want()) // unknown names a limit that is enough
 			return
 		}
 		megabytes, _ := strconv.ParseInt(found[1], 10, 64)
@@ -281,10 +336,6 @@ func TestMemoryRemedies(t *testing.T) {
 		r.factor, r.limit = 0, megabytes<<20
 		raised = append(raised, r)
 	})
-	p.all(t, raised, func(o *outcome) {
-		t.Logf("%-10s %-21s resident %3d MB, raised to %3d MB, peak %3d MB: %s", o.shape, o.verb, o.resident>>20, o.limit>>20, o.peak>>20, o.verdict())
-		if o.verdict() != o.want() {
-			t.Errorf("%s, %s, %d MB\n%s", o.shape, o.verb, o.limit>>20, o.output)
-		}
-	})
+	p.all(t, raised, func(o *outcome) { w.judge(t, o, o.want()) })
+	w.report(t)
 }
