@@ -292,7 +292,8 @@ func (s *Snapshot) Settled() time.Duration { return s.settled }
 
 // Close releases what the snapshot holds. It may be called more than once.
 func (s *Snapshot) Close() error {
-	s.allowCollections()
+	defer s.allowCollections() // once no page is shared with the frozen process
+	s.awaitMarked()
 	if s.graph != nil {
 		s.graph.Close()
 	}
@@ -314,7 +315,8 @@ func (s *Snapshot) Close() error {
 
 // Detach ends the frozen process, after a scan. What the scan has read stays, for further scans.
 func (s *Snapshot) Detach() error {
-	s.allowCollections()
+	defer s.allowCollections() // as in Close
+	s.awaitMarked()
 	if p, ok := s.process.(interface{ Release() error }); ok {
 		return p.Release()
 	}

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/headroom"
@@ -146,13 +147,28 @@ func withLittleGarbage() (undo func()) {
 
 // withFewCollections keeps the runtime, until undo is called, from collecting garbage while a
 // process is frozen, unless there is no other way: each collection writes to half of the pages of
-// small objects, which the kernel then has to copy. A snapshot allocates less than that.
+// small objects, which the kernel then has to copy. A snapshot allocates less than that. undo is nil
+// where memory is ample.
 func withFewCollections(n headroom.Need) (undo func()) {
 	left := system.Left(n)
 	if left >= ampleMemory {
-		return func() {}
+		return nil
 	}
 	return withoutCollections(fixedBytes + heldFixed + left*3/4)
+}
+
+// awaitMarked waits, where memory is short, until no collection marks, before the frozen process
+// ends. Each page that a collection writes to is copied while that process has it, too. If there is
+// no memory for the copies, the kernel ends the frozen process and waits until its memory is free
+// (Linux mm/oom_kill.c, oom_evaluate_task); but while that process ends of its own accord, the
+// kernel does not wait for it, and ends this one.
+func (s *Snapshot) awaitMarked() {
+	if s.collect == nil {
+		return
+	}
+	for deadline := realtime.Clock() + maxCollect; Marking() && realtime.Clock() < deadline; {
+		realtime.Sleep(100 * time.Microsecond)
+	}
 }
 
 // withoutCollections keeps the runtime from collecting garbage by itself until undo is called, or

@@ -14,7 +14,7 @@ var watch headroom.Watch
 // scan and of a query each read the heap once, each in an order of its own. Where the image is read
 // more often, the tables and the image's pages push each other out of memory, and there is no end
 // to it.
-const mostReads = 64
+const mostReads = 24
 
 // onDisk returns a look at memory for a snapshot with an image on a disk, which the process has not
 // begun to read.
