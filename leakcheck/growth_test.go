@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -407,6 +408,45 @@ func TestGrowthOfSlowerCalls(t *testing.T) {
 		ft.end()
 		if ok || !strings.Contains(ft.errorText(), "+1.00 *app.Session/op") || !strings.Contains(ft.errorText(), tt.last+", with a snapshot after each batch") {
 			t.Errorf("passed is %v: %s\n%v", ok, ft.errorText(), ft.logs)
+		}
+	}
+}
+
+// The last batch records allocations for two seconds at most, and no more calls than show each
+// leak. What the calls that were recorded cannot tell is said.
+func TestGrowthRecordsBriefly(t *testing.T) {
+	const cut = "where it is allocated is not known: op is slow while its allocations are recorded, so that "
+	for _, tt := range []struct {
+		recording time.Duration // that a call takes while its allocations are recorded
+		every     int           // each such call leaves an object
+		recorded  int           // calls
+		says      string
+	}{
+		{time.Millisecond, 1, 101, ""},     // for a tenth of a second
+		{27 * time.Millisecond, 1, 16, ""}, // as many as show the leak
+		{300 * time.Millisecond, 1, 7, cut + "7 of the last 1,000 calls were"},
+		{3 * time.Second, 1, 1, cut + "1 of the last 1,000 calls were"},
+		{27 * time.Millisecond, 100, 75, cut + "75 of the last 1,000 calls were"},
+	} {
+		rate := runtime.MemProfileRate
+		w, ft, calls, recorded := newWorld(t), &fakeT{name: "TestLogout"}, 0, 0
+		op := func() {
+			calls++
+			took := 200 * time.Microsecond
+			if runtime.MemProfileRate == 1 {
+				recorded++
+				took = tt.recording
+			}
+			w.slept += took
+			w.reports = []*refscan.Report{report(sessions(int64(calls / tt.every)))}
+		}
+		ok := growth.AssertNoGrowth(w.Checker, ft, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, nil), pile.CountAll, growth.Watchers{})
+		ft.end()
+		if ok || recorded != tt.recorded || runtime.MemProfileRate != rate {
+			t.Errorf("%+v: passed is %v, %d of %d calls recorded, the rate is %d", tt, ok, recorded, calls, runtime.MemProfileRate)
+		}
+		if says := strings.Contains(ft.errorText(), cut); says != (tt.says != "") || !strings.Contains(ft.errorText(), tt.says) {
+			t.Errorf("%+v: %s", tt, ft.errorText())
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"hash/fnv"
 	"math"
 	"os"
-	"runtime"
 	"slices"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
-	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
 // warmUp calls op at least twice (once if Warmup is 1) and returns the size of the first batch.
@@ -121,32 +119,14 @@ func (x *Experiment) extraCalls(i, batch int) int {
 // minOdd is the least number of values that extraCalls chooses from.
 const minOdd = 4
 
-func (x *Experiment) runBatch(n int) {
+func (x *Experiment) runBatch(n int) { x.runBatchWith(n, func() { x.call(n, nil) }) }
+
+// runBatchWith runs a batch of n calls of op, which calls makes.
+func (x *Experiment) runBatchWith(n int, calls func()) {
 	end, before := x.mapped.measure(), x.op.spent
-	x.call(n, nil)
+	calls()
 	x.awaitTimers(n)
 	end()
 	x.lastCall = (x.op.spent - before) / time.Duration(n)
 	x.words.Batches = append(x.words.Batches, n)
-}
-
-// recordBatch runs a batch while the memory profiler records each allocation, so that the message
-// can say where the growing objects are allocated. It is for a batch that runs when a leak is
-// nearly certain: op takes 5 to 40 times as long. Later heap profiles of this process overstate
-// what the batch leaves: they count each record as one sample in MemProfileRate bytes. So the
-// profile from before the batch is the one to keep.
-//
-// It runs an ordinary batch if the profiler is off or records everything already, and if go test
-// writes a memory profile at the end, which these records would distort. It returns how often each
-// stack had allocated before; nil unless makers of resources are wanted.
-func (x *Experiment) recordBatch(n int) (before allocations) {
-	if runtime.MemProfileRate > 1 && !x.Env.MemProfile {
-		x.words.Recorded = x.past.Last()
-		if len(x.products()) > 0 {
-			before = countAllocations()
-		}
-		defer observe.SetMemProfileRate(1)()
-	}
-	x.runBatch(n)
-	return before
 }

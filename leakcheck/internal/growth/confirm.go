@@ -85,17 +85,14 @@ func (x *Experiment) seriesOf(l *finding.Leak) series.Series {
 const (
 	// confirmTime bounds the duration of the last batch, where it only confirms an exact leak: each
 	// call may take longer than the one before, since what leaks makes it slower.
-	confirmTime = 10 * time.Second
-	// While the memory profiler records each allocation, op takes recordFactor times as long and
-	// more.
-	recordFactor = 10
-	minConfirm   = 20 // calls
+	confirmTime = time.Second
+	minConfirm  = 20 // calls
 )
 
 // confirmSize returns the number of calls in the last batch: n, or less if it would take longer
 // than confirmTime and something grew by the same number with each call so far.
 func (x *Experiment) confirmSize(n int) int {
-	most := int(confirmTime / max(1, recordFactor*x.lastCall))
+	most := int(confirmTime / max(1, x.lastCall))
 	if x.Req.Iterations > 0 || n <= max(minConfirm, most) {
 		return n
 	}

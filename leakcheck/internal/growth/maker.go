@@ -88,9 +88,10 @@ func (x *Experiment) findMakers(before allocations) {
 	}
 	x.words.Makers = make(map[string][]wording.Maker)
 	for i, p := range all {
+		x.words.Makers[p.name] = nil
 		var by []*made
 		for _, m := range found[i] {
-			if m.n >= p.least {
+			if m.n >= x.words.RecordedShare(p.least) {
 				by = append(by, m)
 			}
 		}

@@ -147,8 +147,8 @@ func withLittleGarbage() (undo func()) {
 
 // withFewCollections keeps the runtime, until undo is called, from collecting garbage while a
 // process is frozen, unless there is no other way: each collection writes to half of the pages of
-// small objects, which the kernel then has to copy. A snapshot allocates less than that. undo is nil
-// where memory is ample.
+// small objects, which the kernel then has to copy. A snapshot allocates less than that. undo is
+// nil where memory is ample.
 func withFewCollections(n headroom.Need) (undo func()) {
 	left := system.Left(n)
 	if left >= ampleMemory {

@@ -77,8 +77,12 @@ const maxMakers = 3
 
 // madeBy names the program's calls that made resources of a kind, as far as they are known.
 func (w *Wording) madeBy(k ledger.Kind) []string {
-	all := w.Makers[k.String()]
-	if len(all) == 0 {
+	all, sought := w.Makers[k.String()]
+	switch {
+	case len(all) > 0:
+	case sought && !w.RecordedAll:
+		return []string{"which call makes them is not known: " + w.recordedCut()}
+	default:
 		return nil
 	}
 	var calls []string

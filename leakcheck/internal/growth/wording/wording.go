@@ -12,13 +12,15 @@ import (
 // A Wording describes the findings of a Finder.
 type Wording struct {
 	*finding.Finder
-	Batches  []int             // calls of op in each batch, without the warm-up
-	Recorded *history.Snapshot // before the batch whose allocations were recorded; nil: none was
+	Batches       []int             // calls of op in each batch, without the warm-up
+	Recorded      *history.Snapshot // before the batch whose allocations were recorded; nil: none was
+	RecordedCalls int               // how many calls of the batch were recorded, its first
+	RecordedAll   bool              // as many as were to be
 
 	Times *observe.TimesQuery // in what grew, at the snapshot that was taken for the message
 
 	// the program's calls that made resources of each kind in that batch, or entries of a registry,
-	// by the name of the kind or the root, the most frequent first
+	// by the name of the kind or the root, the most frequent first; none where none was found
 	Makers map[string][]Maker
 
 	RecordsNative bool         // calls that allocate native memory can be recorded
