@@ -60,7 +60,7 @@ func (x *Experiment) judge() *assertion.Outcome {
 		case p.nothingNew && !p.longer:
 			return x.proved(p)
 		case !p.nothingNew:
-			batch = max(batch, min(int(x.op.calls), 2*calls))
+			batch = fewer(max(batch, min(int(x.op.calls), 2*calls)), p.perCall)
 		}
 	}
 	if x.op.late {

@@ -70,6 +70,7 @@ func (x *Experiment) provable(batch int) bool {
 type proofResult struct {
 	nothingNew bool   // so little is new that no leak can be among it
 	longer     bool   // slices seem to have grown, or that is unknown
+	perCall    int64  // new objects for each call, garbage or not; 0 if that is not known
 	unwatched  int64  // bytes of objects in which no slices were looked for
 	full       string // a note on a channel that is about to be full
 }
@@ -110,7 +111,8 @@ func (x *Experiment) prove(calls int) (p proofResult) {
 	if x.op.ended() || x.mapped.bytes-mapped >= int64(series.MinMappedPerCall*calls) {
 		return p
 	}
-	if !x.settlesQuiet(ctx, w, calls) {
+	if quiet, objects := x.settlesQuiet(ctx, w, calls); !quiet {
+		p.perCall = objects / max(1, int64(calls))
 		return p
 	}
 	w.Close() // memory that the watch maps would count
@@ -119,23 +121,36 @@ func (x *Experiment) prove(calls int) (p proofResult) {
 }
 
 // settlesQuiet counts new things after one collection after another, and reports whether they
-// become few enough. It gives up when their number does not fall.
-func (x *Experiment) settlesQuiet(ctx context.Context, w *proof.Watch, calls int) bool {
+// become few enough. It gives up when their number does not fall. objects is how many there were at
+// the last count.
+func (x *Experiment) settlesQuiet(ctx context.Context, w *proof.Watch, calls int) (quiet bool, objects int64) {
 	var before proof.Newcomers
 	for i := range maxCounts {
 		now, err := w.Newcomers(ctx)
 		switch {
 		case err != nil:
-			return false
+			return false, before.Objects
 		case isQuiet(now, calls):
-			return true
+			return true, now.Objects
 		case i > 0 && now.Objects >= before.Objects && now.Goroutines >= before.Goroutines && now.Timers >= before.Timers:
-			return false
+			return false, now.Objects
 		}
 		before = now
 		x.awaitEnds(i)
 	}
-	return false
+	return false, before.Objects
+}
+
+// manyLeft bounds how many objects all batches leave together, where each call leaves many. A
+// snapshot takes a quarter of a second for each million of them, and thousands for each call tell
+// as much after fewer calls.
+const manyLeft = 2_000_000
+
+// fewer returns the size of the first batch: batch, or less if each call leaves so many objects
+// that all batches would leave more than manyLeft.
+func fewer(batch int, perCall int64) int {
+	const calls = 1<<(series.Intervals+1) - 1 // of all batches, if the first has one
+	return min(batch, max(MinBatch, int(manyLeft/calls/max(1, perCall))))
 }
 
 // swappedBytes bounds the size of an object that may replace another of its size. In a larger one a
