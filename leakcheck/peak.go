@@ -17,8 +17,10 @@ import (
 // the process allocates meanwhile is no more than the bound. Otherwise it is called until 64 mark
 // phases have ended while it ran, or half a second has passed in which 8 have. A peak that is
 // shorter than a garbage collection, or than a 64th of op, may be missed. If no mark phase ended
-// while op ran, and in a bubble of testing/synctest, the verdict is unknown. Iterations and Warmup
-// set how often op is called. doc/peaks.md has the details.
+// while op ran, and in a bubble of testing/synctest, the verdict is unknown. A mark phase counts
+// what is allocated meanwhile as alive; where one found more than the bound, snapshots of further
+// calls settle that, or the verdict is unknown. Iterations and Warmup set how often op is called.
+// doc/peaks.md has the details.
 //
 // The whole process counts, so call AssertPeak in tests that are not parallel. It returns false if
 // it failed the test, which goes on; it panics if t is nil. A panic of op is not caught. The cost

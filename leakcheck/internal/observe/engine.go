@@ -34,9 +34,10 @@ type Observation struct {
 	Native   *Native       // nil if it was not asked for, or the program has no C library
 	Settle   time.Duration // how long the process took to settle
 	Scan     time.Duration
-	Logs     []string // notes on slow steps
-	Kept     Frozen   // the snapshot, for further scans; nil unless it was asked for
-	Heap     string   // the heap profile of the same moment, "" if it was not asked for
+	Frozen   time.Duration // when the process was frozen, by realtime.Clock
+	Logs     []string      // notes on slow steps
+	Kept     Frozen        // the snapshot, for further scans; nil unless it was asked for
+	Heap     string        // the heap profile of the same moment, "" if it was not asked for
 }
 
 // Artifacts are the parts of an observation from which files are written, to compare a later
@@ -68,6 +69,7 @@ type Frozen interface {
 	NativeHolders(is func(nativeheap.Block) bool) (*nativeholders.Result, error)
 	NativeFreed(keys []string, asObjects bool) (nativeholders.Sum, error)
 	Settled() time.Duration
+	FrozenAt() time.Duration
 	Detach() error
 	Close() error
 }
@@ -162,7 +164,7 @@ func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 		// own allocations may cause another.
 		o.Heap = HeapProfile()
 	}
-	o.Settle = taken.Settled()
+	o.Settle, o.Frozen = taken.Settled(), taken.FrozenAt()
 	err = o.read(taken, n)
 	if err == nil && n.Native {
 		o.readNative(taken, cannot)

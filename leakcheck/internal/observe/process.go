@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/symbols/inventory"
@@ -40,6 +41,9 @@ func (s Process) Inventory() *inventory.Program {
 
 // Detach calls snapshot.Detach.
 func (s Process) Detach() error { return (*snapshot.Snapshot)(s.Snapshot).Detach() }
+
+// FrozenAt calls snapshot.FrozenAt.
+func (s Process) FrozenAt() time.Duration { return (*snapshot.Snapshot)(s.Snapshot).FrozenAt() }
 
 // Collect calls snapshot.Collect: a garbage collection, for a bounded time.
 func Collect(ctx context.Context) error { return public(snapshot.Collect(ctx)) }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/runtime/gcwatch"
+	"github.com/leakgate/leakgate/internal/realtime"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
@@ -21,7 +22,13 @@ type watcher struct {
 	x          *experiment
 	ctx        context.Context
 	markPhases *gcwatch.Watch
-	last       uint64 // number of the last collection that was judged
+	last       uint64        // number of the last collection that was judged
+	began      time.Duration // by realtime.Clock, the watch
+	seen       time.Duration // the last look
+	aim        time.Duration // after the beginning, of the snapshot that settles a doubt
+	settled    *peak         // that snapshot
+	looked     atomic.Bool   // it has been taken
+	returned   time.Duration // when op did
 	opEnded    atomic.Bool
 	stop       chan struct{}
 	stopped    chan struct{}
@@ -44,6 +51,11 @@ type peak struct {
 	err      error             // why there is none
 	call     int               // of op
 	returned bool              // op had returned
+	// the mark phase ended between these times after op had begun, and found that many bytes more
+	// than before the call
+	from, to time.Duration
+	found    int64
+	at       time.Duration // of the snapshot, by realtime.Clock
 	// the memory profiler's records at the peak, and after the snapshot
 	inUse, allocated map[stackKey]profiled
 	rate             int // of the memory profiler, then
@@ -64,10 +76,13 @@ const (
 	phases              = 8
 )
 
-func (x *experiment) watch(ctx context.Context) *watcher {
+func (x *experiment) watch(ctx context.Context, times int) *watcher {
 	w := &watcher{x: x, ctx: ctx, markPhases: gcwatch.Start(), stop: make(chan struct{}), stopped: make(chan struct{})}
 	last, _ := x.counters.Last()
 	w.last = last.Number
+	w.began = realtime.Clock()
+	w.seen = w.began
+	w.aim = x.doubts.aim(times, x.took)
 	go w.run()
 	return w
 }
@@ -84,6 +99,10 @@ func (w *watcher) end() {
 func (w *watcher) run() {
 	defer close(w.stopped)
 	x := w.x
+	if x.doubts.since > 0 {
+		w.settle()
+		return
+	}
 	next := time.NewTimer(x.took * time.Duration(x.calls%phases) / phases) // 0 in the first call
 	defer next.Stop()
 	for x.found == nil {
@@ -134,6 +153,8 @@ func (w *watcher) lookAt(now gcwatch.Cycle, allocated int64) {
 		x.unread += int(now.Number - w.last - 1)
 	}
 	w.last = now.Number
+	from := w.seen
+	w.seen = realtime.Clock()
 	added := int64(now.Live) - x.before
 	if added <= x.req.Most {
 		x.most = max(x.most, added)
@@ -145,6 +166,7 @@ func (w *watcher) lookAt(now gcwatch.Cycle, allocated int64) {
 		p.certain = p.least > x.req.Most+ownBytes
 		x.most = max(x.most, p.least)
 	}
+	p.from, p.to, p.found = from-w.began, w.seen-w.began, added
 	w.examine(p)
 }
 
@@ -155,7 +177,7 @@ func (w *watcher) examine(p *peak) {
 	case !x.Time.Allows(3 * x.baseTook):
 		p.err = x.Time.Spent("a mark phase found more alive than the bound allows, of which there is no snapshot", nil)
 	case x.snapshots >= maxSnapshots && !p.certain:
-		x.cleared++
+		x.doubts.add(p)
 		w.again = true // the next collection tells whether it is still there
 		return
 	default:
@@ -177,7 +199,7 @@ func (w *watcher) examine(p *peak) {
 	case p.err != nil:
 		x.trouble = p.err
 	default:
-		x.cleared++
+		x.doubts.add(p)
 	}
 	// collections during the scan are no look at op
 	last, _ := x.counters.Last()
@@ -208,7 +230,7 @@ func (w *watcher) observe(p *peak) error {
 	}
 	// what earlier calls of op have left does not count for this call
 	p.observed = obs.Report.Totals.AttributedBytes - x.base.Totals.AttributedBytes - (x.before - x.first)
-	p.held = p.observed > x.req.Most
+	p.held, p.at = p.observed > x.req.Most, obs.Frozen
 	x.most = max(x.most, p.observed)
 	if !p.held && p.certain {
 		p.allocated = record().allocated

@@ -290,6 +290,9 @@ func (s *Snapshot) Pause() time.Duration { return s.pause }
 // Settled is how long Capture waited for the program to settle.
 func (s *Snapshot) Settled() time.Duration { return s.settled }
 
+// FrozenAt is when the process was frozen, by realtime.Clock.
+func (s *Snapshot) FrozenAt() time.Duration { return time.Duration(s.model.Now) }
+
 // Close releases what the snapshot holds. It may be called more than once.
 func (s *Snapshot) Close() error {
 	defer s.allowCollections() // once no page is shared with the frozen process
