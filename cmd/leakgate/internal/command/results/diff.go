@@ -53,6 +53,7 @@ func Diff(c *cli.Context, args []string) int {
 	if err != nil {
 		return c.Unparsed(err, "diff")
 	}
+	c = c.Plain()
 	rows, err := o.diff(c.Stdout)
 	if err != nil {
 		return c.Failure("%v", err)

@@ -50,7 +50,7 @@ func Merge(c *cli.Context, args []string) int {
 	}
 	run, err := o.merge(c)
 	if err != nil {
-		return c.Failure("%v", err)
+		return c.Plain().Failure("%v", err)
 	}
 	return run.ExitCode
 }
@@ -86,9 +86,16 @@ func (o *MergeOptions) merge(c *cli.Context) (*outcome.Run, error) {
 	unwritten := dir.WriteReport(func(w io.Writer) error { return json.Present(w, merged) })
 	unwritten = errors.Join(unwritten, page.WriteInto(dir, merged, "", c.Env))
 	d := present.OpenDisplay(c.Stdout, c.Env)
-	if err := (present.Summary{Artifacts: o.artifacts, Page: filepath.Join(o.artifacts, artifacts.PageName), Color: d.Color}).Present(d.Screen, merged); err != nil {
+	resume := func() {}
+	if o.formats.OnGitHub(c.Env) {
+		resume = present.StopCommands(d.Screen)
+	}
+	defer resume()
+	summary := present.Summary{Artifacts: o.artifacts, Page: filepath.Join(o.artifacts, artifacts.PageName), Color: d.Color}
+	if err := summary.Present(cli.NewPlain(d.Screen, d.Color), merged); err != nil {
 		return nil, err
 	}
+	resume()
 	return merged, errors.Join(unwritten, o.formats.Write(merged, "", c.Env, d.Screen))
 }
 

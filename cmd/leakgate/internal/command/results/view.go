@@ -92,6 +92,7 @@ func View(c *cli.Context, args []string) int {
 	if err != nil {
 		return c.Unparsed(err, "view")
 	}
+	c = c.Plain()
 	switch err := o.view(c); {
 	case errors.Is(err, errNoGrowth):
 		c.Failure("could not tell: %v", err)

@@ -69,6 +69,7 @@ func Run(c *cli.Context, args []string) int {
 	if err != nil {
 		return c.Unparsed(err, "symbolize")
 	}
+	c = c.Plain()
 	f, result, err := o.symbolize(c)
 	if err != nil {
 		return c.Failure("%v", err)
