@@ -207,7 +207,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/command/process", []string{
 		"cmd/leakgate/internal/cli", "internal/jump", "internal/textfmt", "refscan", "refscan/foreign", "refscan/scanreport",
 	}},
-	{"cmd/leakgate/internal/native/dump", []string{"cmd/leakgate/internal/cli"}},
+	{"cmd/leakgate/internal/native/dump", []string{"cmd/leakgate/internal/cli", "internal/wholefile"}},
 	{"cmd/leakgate/internal/native/symbolize", []string{"cmd/leakgate/internal/native/dump", "internal/wholefile"}},
 	{"cmd/leakgate/internal/native/shim", []string{"cmd/leakgate/internal/gotest", "internal/envvar", "internal/wholefile"}},
 	{"cmd/leakgate/internal/native/callrecord", []string{

@@ -7,6 +7,9 @@ import (
 	"os"
 )
 
+// noWait: to open a file waits for nobody here.
+const noWait = 0
+
 // TryLock returns errors.ErrUnsupported: there are no locks here.
 func TryLock(*os.File) (bool, error) { return false, errors.ErrUnsupported }
 

@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// openFlags make the opening of a named pipe or a device return at once, and that of a symbolic
-// link fail.
-const openFlags = syscall.O_NONBLOCK | syscall.O_NOFOLLOW
+// noWait makes the opening of a named pipe or a device return at once.
+const noWait = syscall.O_NONBLOCK
 
 // TryLock takes an exclusive lock on an open file or folder if no other process has it (flock). The
 // lock is released when the file is closed, or when the process ends in whatever way. The error
@@ -31,7 +30,7 @@ func TryLock(f *os.File) (bool, error) {
 func claim(f *os.File) (bool, error) { return TryLock(f) }
 
 func removeUnclaimed(path string) {
-	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|noWait|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return
 	}

@@ -9,6 +9,9 @@ import (
 	"unsafe"
 )
 
+// noWait: to open a file waits for nobody here.
+const noWait = 0
+
 var lockFile = syscall.NewLazyDLL("kernel32.dll").NewProc("LockFileEx")
 
 // Of minwinbase.h and winerror.h.

@@ -38,3 +38,23 @@ func TestClaimRefused(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	require.False(t, wholefile.Claim(f, path), "another file has its name")
 }
+
+// What is no ordinary file is not opened, and no opening waits.
+func TestOpenSpecial(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	link := filepath.Join(dir, "link")
+	require.NoError(t, os.Symlink(pipe, link))
+	for _, path := range []string{pipe, link, dir, os.DevNull} {
+		_, err := wholefile.Open(path)
+		require.ErrorContains(t, err, "not a regular file")
+	}
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, []byte("x"), 0o600))
+	require.NoError(t, os.Remove(link))
+	require.NoError(t, os.Symlink(file, link))
+	f, err := wholefile.Open(link)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+}

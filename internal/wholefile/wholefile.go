@@ -47,15 +47,28 @@ func Write(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	return nil
 }
 
-// Open is os.Open for a file that Write may be replacing: Windows refuses to open it for that
+// Open opens an ordinary file to read it. What is none is an error at once: to open a named pipe
+// would wait for its writer. Write may be replacing the file: Windows refuses to open it for that
 // moment.
 func Open(path string) (f *os.File, err error) {
-	err = patiently(func() error {
-		f, err = os.Open(path)
+	if err = patiently(func() error {
+		f, err = os.OpenFile(path, os.O_RDONLY|noWait, 0)
 		return err
-	})
-	return f, err
+	}); err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path, Err: errSpecial}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
 }
+
+var errSpecial = errors.New("not a regular file")
 
 // WriteData is Write for data in memory.
 func WriteData(path string, mode fs.FileMode, data []byte) error {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // A File is an open executable. Its reader sets the exported fields, which do not change
@@ -81,14 +83,11 @@ func New(r io.ReaderAt, size int64) *File {
 
 // Open opens an executable. It does not block, whatever kind of file is at the path.
 func Open(path string, read Reader) (*File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
+	f, err := wholefile.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: not a regular file", path)
-	}
 	var x *File
 	if err == nil {
 		if x, err = read(f, info.Size()); err != nil {

@@ -10,6 +10,8 @@ import (
 	"os"
 	"sort"
 	"strings"
+
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // A Core is an opened core file.
@@ -23,7 +25,7 @@ type Core struct {
 
 // IsCore reports whether a file begins as a core file does.
 func IsCore(path string) bool {
-	f, err := os.Open(path)
+	f, err := wholefile.Open(path)
 	if err != nil {
 		return false
 	}
@@ -34,7 +36,7 @@ func IsCore(path string) bool {
 
 // OpenCore opens a core file. It does not read the memory in it yet: Read does.
 func OpenCore(path string) (_ *Core, err error) {
-	f, err := os.Open(path)
+	f, err := wholefile.Open(path)
 	if err != nil {
 		return nil, err
 	}

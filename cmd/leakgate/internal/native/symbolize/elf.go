@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/dump"
+
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // A frame is a function at an address.
@@ -35,7 +37,7 @@ type elfFile struct {
 // openELF opens a file for its names. Separate debug files are looked for below debugDirs, too. It
 // is an error if the file is no ELF file, or wantBuildID is neither "" nor that of the file.
 func openELF(path, wantBuildID string, debugDirs []string) (*elfFile, error) {
-	x, err := elf.Open(path)
+	x, err := openImage(path)
 	var format *elf.FormatError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -56,6 +58,16 @@ func openELF(path, wantBuildID string, debugDirs []string) (*elfFile, error) {
 	f.DebugFile, f.debug = separate(path, f, debugDirs)
 	f.load()
 	return f, nil
+}
+
+// openImage is elf.Open for an ordinary file: a profile names any.
+func openImage(path string) (*elf.File, error) {
+	f, err := wholefile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	_ = f.Close()
+	return elf.Open(path)
 }
 
 // readELF reads an ELF image in memory. Its symbols and lines must have addresses already, not

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -156,4 +157,15 @@ func FuzzELF(f *testing.F) {
 		_, _ = o.Bias(&dump.Mapping{Start: 0x1000, End: 0x2000, Executable: true})
 		debugLink(o.elf)
 	})
+}
+
+// A profile may name a pipe, which nobody writes to, as a mapped file: that is an error at once.
+func TestOpenPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lib.so")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	_, err := openELF(path, "", nil)
+	require.ErrorContains(t, err, "not a regular file")
+	require.Nil(t, openBuild(path, "ab"))
+	require.False(t, hasSum(path, 1))
+	require.False(t, dump.IsCore(path))
 }

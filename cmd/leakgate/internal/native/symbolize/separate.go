@@ -5,8 +5,9 @@ import (
 	"debug/elf"
 	"hash/crc32"
 	"io"
-	"os"
 	"path/filepath"
+
+	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
 // separate finds the separate debug file of a file, as gdb does (its manual, "Separate Debug
@@ -43,7 +44,7 @@ func separate(path string, f *elfFile, debugDirs []string) (name string, x *elf.
 			}
 		}
 		if hasSum(name, sum) {
-			if x, err := elf.Open(name); err == nil {
+			if x, err := openImage(name); err == nil {
 				return name, x
 			}
 		}
@@ -53,7 +54,7 @@ func separate(path string, f *elfFile, debugDirs []string) (name string, x *elf.
 
 // openBuild opens a file; nil if it does not have the build ID want.
 func openBuild(name, want string) *elf.File {
-	x, err := elf.Open(name)
+	x, err := openImage(name)
 	if err != nil {
 		return nil
 	}
@@ -86,7 +87,7 @@ func debugLink(x *elf.File) (name string, sum uint32, ok bool) {
 }
 
 func hasSum(name string, want uint32) bool {
-	file, err := os.Open(name)
+	file, err := wholefile.Open(name)
 	if err != nil {
 		return false
 	}

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package objfile
-
-const openFlags = 0
