@@ -58,9 +58,12 @@ func (s *Scan) Write(path string) error {
 	return wholefile.WriteData(path, 0o666, b.Bytes())
 }
 
+// MaxSize bounds the bytes of a report that is read: in memory it takes some 15 times its size.
+const MaxSize = 64 << 20
+
 // Read reads what Write wrote.
 func Read(path string) (*Scan, error) {
-	b, err := wholefile.Read(path, wholefile.Most)
+	b, err := wholefile.Read(path, MaxSize)
 	if err != nil {
 		return nil, err
 	}

@@ -8,10 +8,20 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/leakgate/leakgate/internal/wholefile"
+)
+
+// Bounds of what Adopt copies: a sparse file of any size takes next to nothing in an upload. They
+// are variables for tests.
+var (
+	mostOfFile int64 = wholefile.Most
+	mostInAll  int64 = 4 * wholefile.Most
 )
 
 // Adopt copies the folder of an assertion, a slash path as in Record, from another artifacts
-// directory. It reports false if that directory does not have the folder. Links are not followed.
+// directory. It reports false if that directory does not have the folder. Links are not followed,
+// and files beyond the bounds are an error.
 func (d *Dir) Adopt(from Folder, folder string) (bool, error) {
 	if !strings.HasPrefix(folder, recordsName+"/") || !filepath.IsLocal(filepath.FromSlash(folder)) {
 		return false, fmt.Errorf("%s names the artifacts folder %q, which is none of a record", from, folder)
@@ -36,23 +46,35 @@ func (d *Dir) Adopt(from Folder, folder string) (bool, error) {
 		if !entry.Type().IsRegular() {
 			continue // a subtest's folder has assertions of its own
 		}
-		if err := copyFile(filepath.Join(target, entry.Name()), root, filepath.Join(filepath.FromSlash(folder), entry.Name())); err != nil {
-			return false, err
+		name := filepath.Join(filepath.FromSlash(folder), entry.Name())
+		n, err := copyFile(filepath.Join(target, entry.Name()), root, name, min(mostOfFile, mostInAll-d.adopted))
+		if err != nil {
+			return false, fmt.Errorf("artifacts of %s: %s: %w", from, name, err)
 		}
+		d.adopted += n
 	}
 	return true, nil
 }
 
-func copyFile(to string, root *os.Root, from string) error {
+// copyFile copies a file of at most limit bytes, and returns how many those are. It copies no part
+// of a larger one.
+func copyFile(to string, root *os.Root, from string, limit int64) (n int64, err error) {
 	source, err := root.Open(from)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { _ = source.Close() }()
+	info, err := source.Stat()
+	if err == nil && info.Size() > limit {
+		err = fmt.Errorf("it has %d bytes, and no more than %d of a file are copied, and %d in all: leave out this file, or give leakgate run -max-artifacts-size", info.Size(), mostOfFile, mostInAll)
+	}
+	if err != nil {
+		return 0, err
+	}
 	target, err := os.Create(to)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	_, err = io.Copy(target, source)
-	return errors.Join(err, target.Close())
+	n, err = io.Copy(target, io.LimitReader(source, info.Size()))
+	return n, errors.Join(err, target.Close())
 }

@@ -34,6 +34,8 @@ and the files "leakgate.json" and "leak.html" that lie here. It touches nothing 
 type Dir struct {
 	Path string // absolute
 
+	adopted int64 // bytes that Adopt has copied
+
 	marker *os.File // locked: two runs at a time would mix their records, or remove each other's
 }
 

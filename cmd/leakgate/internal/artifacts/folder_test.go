@@ -86,3 +86,29 @@ func TestAdoptCopiesNothingOutside(t *testing.T) {
 		return err
 	}))
 }
+
+// Merging copies no file beyond the bounds, nor more than those in all: a sparse file costs whoever
+// made it nothing.
+func TestAdoptIsBounded(t *testing.T) {
+	file, all := mostOfFile, mostInAll
+	defer func() { mostOfFile, mostInAll = file, all }()
+	mostOfFile, mostInAll = 100, 150
+	from := t.TempDir()
+	for name, size := range map[string]int64{"fits": 100, "larger": 101, "other": 60} {
+		dir := filepath.Join(from, "tests", name)
+		require.NoError(t, os.MkdirAll(dir, 0o777))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "trace.txt"), nil, 0o666))
+		require.NoError(t, os.Truncate(filepath.Join(dir, "trace.txt"), size))
+	}
+	d, err := Open(t.TempDir())
+	require.NoError(t, err)
+	defer d.Close()
+	_, err = d.Adopt(Folder(from), "tests/larger")
+	require.ErrorContains(t, err, "no more than 100 of a file are copied")
+	require.NoFileExists(t, filepath.Join(d.Records(), "larger", "trace.txt"))
+	_, err = d.Adopt(Folder(from), "tests/fits")
+	require.NoError(t, err)
+	require.FileExists(t, filepath.Join(d.Records(), "fits", "trace.txt"))
+	_, err = d.Adopt(Folder(from), "tests/other")
+	require.ErrorContains(t, err, "and 150 in all")
+}

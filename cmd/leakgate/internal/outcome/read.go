@@ -13,7 +13,7 @@ import (
 )
 
 // maxReport bounds a report, which takes several times its size once it is read.
-const maxReport = 128 << 20
+const maxReport = 64 << 20
 
 // Locate returns the artifacts directory of the report at path, and the report's name in it.
 func Locate(path string) (folder artifacts.Folder, name string) {

@@ -31,5 +31,5 @@ func TestReadIsBounded(t *testing.T) {
 	require.ErrorContains(t, err, "is no report of leakgate run")
 	require.NoError(t, os.Truncate(file, maxReport+1))
 	_, err = Read(file)
-	require.ErrorContains(t, err, "leakgate.json has 134217729 bytes or more, and leakgate reads no more than 134217728 of such a file")
+	require.ErrorContains(t, err, "leakgate.json has 67108865 bytes or more, and leakgate reads no more than 67108864 of such a file")
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
-	"github.com/leakgate/leakgate/internal/wholefile"
 	"github.com/leakgate/leakgate/refscan"
 	"github.com/leakgate/leakgate/refscan/scanreport"
 )
@@ -62,7 +61,7 @@ func readReport(dir artifacts.Folder, a *outcome.Assertion, kind string) (*refsc
 		return nil, nil
 	}
 	name := a.Artifacts[kind]
-	data, err := dir.Read(name, wholefile.Most)
+	data, err := dir.Read(name, scanreport.MaxSize)
 	if err != nil {
 		return nil, err
 	}
