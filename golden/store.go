@@ -16,6 +16,9 @@ import (
 // there is none, with those of Parse, and with a *CaseError if the file on disk has another case
 // than path.
 func Read(path string) (*File, error) {
+	if _, err := linked(path); err != nil {
+		return nil, fmt.Errorf("golden: read: %w", err)
+	}
 	data, err := readBounded(path)
 	if err != nil {
 		return nil, fmt.Errorf("golden: read: %w", err)
@@ -61,6 +64,10 @@ func Write(path string, f *File) error {
 	if err := checkCase(path); err != nil {
 		return err
 	}
+	target, err := linked(path)
+	if err != nil {
+		return fmt.Errorf("golden: write: %w", err)
+	}
 	mode := fs.FileMode(0o644)
 	switch old, err := readBounded(path); {
 	case err == nil:
@@ -76,28 +83,56 @@ func Write(path string, f *File) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("golden: write %s: %w", path, err)
 	}
-	if err := wholefile.WriteData(linked(path), mode, data); err != nil {
+	if err = wholefile.WriteData(target, mode, data); err != nil {
 		return fmt.Errorf("golden: write %s: %w", path, err)
 	}
 	return nil
 }
 
 // linked follows symbolic links at path, but not links among the folders above it: opening the file
-// follows these.
-func linked(path string) string {
+// follows these. A link has to lead to a file with the same extension, in the same module: it comes
+// with a checkout, and errors quote what is read.
+func linked(path string) (string, error) {
 	const most = 40 // as Linux does
+	file := path
 	for range most {
-		target, err := os.Readlink(path)
+		target, err := os.Readlink(file)
 		if err != nil {
-			break // no link, the usual case; writing reports errors
+			break // no link, the usual case; reading and writing report errors
 		}
 		if !filepath.IsAbs(target) {
-			dir, _ := filepath.Split(path)
+			dir, _ := filepath.Split(file)
 			target = dir + target // not cleaned: in link/.. the parent is that of the link's target
 		}
-		path = target
+		file = target
 	}
-	return path
+	switch {
+	case file == path:
+	case filepath.Ext(file) != filepath.Ext(path):
+		return "", fmt.Errorf("%s is a link to %s, which is no golden file by its name", path, file)
+	default:
+		if from, to := moduleOf(path), moduleOf(file); from != to {
+			return "", fmt.Errorf("%s is a link to %s, outside of its module: write golden files in place", path, file)
+		}
+	}
+	return file, nil
+}
+
+// moduleOf returns the folder of the module that a file is in, without links; "" if there is none.
+func moduleOf(file string) string {
+	dir, err := filepath.Abs(filepath.Dir(file))
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	for ; err == nil; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil && info.Mode().IsRegular() {
+			return dir
+		}
+		if filepath.Dir(dir) == dir {
+			break
+		}
+	}
+	return ""
 }
 
 // sameText compares two texts without regard to how git converts line ends at a checkout.

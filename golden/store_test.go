@@ -84,7 +84,7 @@ func TestWriteKeepsModeAndLink(t *testing.T) {
 		t.Skip("no modes, and links need a privilege")
 	}
 	dir := t.TempDir()
-	target, link := filepath.Join(dir, "target"), filepath.Join(dir, "x.golden")
+	target, link := filepath.Join(dir, "target.golden"), filepath.Join(dir, "x.golden")
 	if err := os.WriteFile(target, []byte(v1), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestWriteKeepsModeAndLink(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "far", "away"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, to := range map[string]string{"shortcut": "far/away", "far/back": target, "x.golden": "shortcut/../back"} {
+	for name, to := range map[string]string{"shortcut": "far/away", "far/back.golden": target, "x.golden": "shortcut/../back.golden"} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -114,8 +114,8 @@ func TestWriteKeepsModeAndLink(t *testing.T) {
 		t.Errorf("left behind: %q", left)
 	}
 
-	circle := filepath.Join(dir, "circle")
-	if err := os.Symlink("circle", circle); err != nil {
+	circle := filepath.Join(dir, "circle.golden")
+	if err := os.Symlink("circle.golden", circle); err != nil {
 		t.Fatal(err)
 	}
 	if err := Write(circle, f); err == nil {
@@ -245,4 +245,38 @@ func TestWriteAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	onlyFile(t, path)
+}
+
+// A link that leads out of the module, or to what is no golden file, is neither read nor written.
+func TestLinksOutside(t *testing.T) {
+	dir := t.TempDir()
+	module, outside := filepath.Join(dir, "module"), filepath.Join(dir, "outside.golden")
+	text := filepath.Join(module, "secret.txt")
+	for name, data := range map[string]string{filepath.Join(module, "go.mod"): "module m\n", outside: v1, text: v1} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := New([]Measurement{{Path: "a", Type: "T", Objects: 1, Bytes: 8}})
+	for target, why := range map[string]string{outside: "outside of its module", text: "no golden file by its name"} {
+		link := filepath.Join(module, "x.golden")
+		if err := os.Symlink(target, link); err != nil {
+			t.Skip(err)
+		}
+		_, err := Read(link)
+		for _, err := range []error{err, Write(link, f)} {
+			if err == nil || !strings.Contains(err.Error(), why) {
+				t.Errorf("%s: %v", target, err)
+			}
+		}
+		if got, _ := os.ReadFile(target); string(got) != v1 {
+			t.Errorf("%s was written: %q", target, got)
+		}
+		if err := os.Remove(link); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
