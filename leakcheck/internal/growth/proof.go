@@ -108,7 +108,13 @@ func (x *Experiment) prove(calls int) (p proofResult) {
 	p.longer, p.full = x.callWatched(lengths, calls, w.Passed)
 	calls = int(x.op.calls - before)
 	end()
-	if x.op.ended() || x.mapped.bytes-mapped >= int64(series.MinMappedPerCall*calls) {
+	if x.op.ended() {
+		return p
+	}
+	if x.mapped.bytes-mapped >= int64(series.MinMappedPerCall*calls) {
+		if now, err := w.Newcomers(ctx); err == nil {
+			p.perCall = now.Objects / max(1, int64(calls))
+		}
 		return p
 	}
 	if quiet, objects := x.settlesQuiet(ctx, w, calls); !quiet {
