@@ -1,8 +1,12 @@
 package leakcheck
 
 import (
+	"time"
+
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -42,4 +46,11 @@ func AssertRetainedCounting(t TestingT, reads map[string]int, opts ...Option) bo
 		return countingSnapshot{s, reads}, err
 	}}).Observe
 	return world.AssertRetained(t, environ.Site{}, newRequest(opts))
+}
+
+// AssertNoGrowthAsleep is AssertNoGrowth, and sleeps otherwise.
+func AssertNoGrowthAsleep(t TestingT, op func(), sleep func(time.Duration), opts ...GrowthOption) bool {
+	world := assertion.ThisProcess()
+	world.Sleep = sleep
+	return growth.AssertNoGrowth(world, t, environ.CallSite(1), op, newGrowthRequest(op, opts), pile.CountAll, growth.OfThisProcess())
 }

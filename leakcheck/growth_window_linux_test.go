@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,8 +14,19 @@ import (
 	"github.com/leakgate/leakgate/leakcheck"
 )
 
-// stay is how long the windows below keep an entry: longer than this test takes.
-const stay = time.Hour
+// windowClock is the clock of the programs below: it is ahead of the system's by what they slept.
+type windowClock struct{ ahead time.Duration }
+
+func (c *windowClock) now() time.Time { return time.Now().Add(c.ahead) }
+
+// sleep does not sleep as long as a window lasts.
+func (c *windowClock) sleep(d time.Duration) {
+	if d < 10*time.Second {
+		time.Sleep(d)
+		return
+	}
+	c.ahead += d
+}
 
 type stamped struct {
 	at    time.Time
@@ -28,8 +40,11 @@ type sample struct {
 
 type samples struct{ took []time.Duration }
 
-// A windowed program keeps an entry for each call, as long as the window lasts.
+// A windowed program keeps an entry for each call, for some time.
 type windowed struct {
+	windowClock
+	stay time.Duration // 0: for ever
+
 	entries  []stamped
 	pointers []*stamped
 	millis   []int64
@@ -38,53 +53,86 @@ type windowed struct {
 	byMicro  map[int64]*stamped
 	bySecond map[int64]*samples
 	recent   list.List
+	rates    map[int][]time.Time
+	swept    time.Time
+	shared   sync.Map
 }
 
+func newWindowed(stay time.Duration) *windowed {
+	return &windowed{
+		stay: stay, byName: make(map[int]*stamped), byMicro: make(map[int64]*stamped),
+		bySecond: make(map[int64]*samples), rates: make(map[int][]time.Time),
+	}
+}
+
+func (w *windowed) isOver(at time.Time) bool { return w.stay > 0 && w.now().Sub(at) > w.stay }
+
 func (w *windowed) addEntry(int) {
-	w.entries = append(w.entries, stamped{at: time.Now()})
-	for time.Since(w.entries[0].at) > stay {
+	w.entries = append(w.entries, stamped{at: w.now()})
+	for w.isOver(w.entries[0].at) {
 		w.entries = w.entries[1:]
 	}
 }
 
 func (w *windowed) addPointer(int) {
-	w.pointers = append(w.pointers, &stamped{at: time.Now().UTC().Round(0)})
-	for time.Since(w.pointers[0].at) > stay {
+	w.pointers = append(w.pointers, &stamped{at: w.now().UTC().Round(0)})
+	for w.isOver(w.pointers[0].at) {
 		w.pointers = w.pointers[1:]
 	}
 }
 
 func (w *windowed) addMillis(int) {
-	w.millis = append(w.millis, time.Now().UnixMilli())
-	for time.Since(time.UnixMilli(w.millis[0])) > stay {
+	w.millis = append(w.millis, w.now().UnixMilli())
+	for w.isOver(time.UnixMilli(w.millis[0])) {
 		w.millis = w.millis[1:]
 	}
 }
 
 func (w *windowed) addSmall(int) {
-	w.small = append(w.small, sample{unix: uint32(time.Now().Unix()), value: 1})
-	for time.Since(time.Unix(int64(w.small[0].unix), 0)) > stay {
+	w.small = append(w.small, sample{unix: uint32(w.now().Unix()), value: 1})
+	for w.isOver(time.Unix(int64(w.small[0].unix), 0)) {
 		w.small = w.small[1:]
 	}
 }
 
 func (w *windowed) addName(call int) {
-	w.byName[call] = &stamped{at: time.Now()}
+	w.byName[call] = &stamped{at: w.now()}
 	for name, s := range w.byName {
-		if time.Since(s.at) > stay {
+		if w.isOver(s.at) {
 			delete(w.byName, name)
 		}
 	}
 }
 
+// addSome keeps one entry of ten for ever.
+func (w *windowed) addSome(call int) {
+	w.byName[call] = &stamped{at: w.now()}
+	for name, s := range w.byName {
+		if w.isOver(s.at) && name%10 != 0 {
+			delete(w.byName, name)
+		}
+	}
+}
+
+// addOneForOne takes away no more than it adds.
+func (w *windowed) addOneForOne(call int) {
+	w.byName[call] = &stamped{at: w.now()}
+	for name, s := range w.byName {
+		if w.isOver(s.at) {
+			delete(w.byName, name)
+			break
+		}
+	}
+}
+
 func (w *windowed) addMicro(int) {
-	now := time.Now().UnixMicro()
+	now := w.now().UnixMicro()
 	for w.byMicro[now] != nil { // each call has a microsecond of its own
-		now = time.Now().UnixMicro()
+		now = w.now().UnixMicro()
 	}
 	w.byMicro[now] = &stamped{}
 	for at := range w.byMicro {
-		if now-at > stay.Microseconds() {
+		if w.isOver(time.UnixMicro(at)) {
 			delete(w.byMicro, at)
 		}
 	}
@@ -92,23 +140,47 @@ func (w *windowed) addMicro(int) {
 
 // addSecond keeps what hystrix does: what the calls of each second took.
 func (w *windowed) addSecond(int) {
-	now := time.Now().Unix()
+	now := w.now().Unix()
 	if w.bySecond[now] == nil {
 		w.bySecond[now] = &samples{}
 	}
 	w.bySecond[now].took = append(w.bySecond[now].took, time.Millisecond)
 	for at := range w.bySecond {
-		if now-at > int64(stay.Seconds()) {
+		if w.isOver(time.Unix(at, 0)) {
 			delete(w.bySecond, at)
 		}
 	}
 }
 
 func (w *windowed) addRecent(int) {
-	w.recent.PushBack(&stamped{at: time.Now()})
-	for time.Since(w.recent.Front().Value.(*stamped).at) > stay {
+	w.recent.PushBack(&stamped{at: w.now()})
+	for w.isOver(w.recent.Front().Value.(*stamped).at) {
 		w.recent.Remove(w.recent.Front())
 	}
+}
+
+// addRate sweeps once in each window.
+func (w *windowed) addRate(call int) {
+	if w.isOver(w.swept) {
+		for client, hits := range w.rates {
+			if w.isOver(hits[len(hits)-1]) {
+				delete(w.rates, client)
+			}
+		}
+		w.swept = w.now()
+	}
+	w.rates[call] = append(w.rates[call], w.now())
+}
+
+// addExpiry keeps when an entry is over.
+func (w *windowed) addExpiry(call int) {
+	w.shared.Store(call, &stamped{at: w.now().Add(max(w.stay, 2*time.Second))})
+	w.shared.Range(func(key, value any) bool {
+		if w.stay > 0 && w.now().After(value.(*stamped).at) {
+			w.shared.Delete(key)
+		}
+		return true
+	})
 }
 
 // A dated program has times, and keeps entries that have none of this test.
@@ -119,44 +191,118 @@ type dated struct {
 	byID    map[int64]*stamped
 }
 
-// Growth is told to be a window of time, perhaps, where what grows has recent times. It fails all
-// the same.
+// growthOf returns the message or, after a pass, the log of AssertNoGrowth.
+func (w *windowed) growthOf(op func(call int)) (passed bool, text string) {
+	calls := 0
+	ft := &recordingT{name: "TestWindow"}
+	passed = leakcheck.AssertNoGrowthAsleep(ft, func() { calls++; op(calls) }, w.sleep, leakcheck.Iterations(100))
+	runtime.KeepAlive(w)
+	return passed, strings.Join(append(ft.errors, ft.logs...), "\n")
+}
+
+// windowWays are the ways to keep entries for some time. In place there is no copy of large
+// arrays without pointers, and so none of the times in them.
+var windowWays = []struct {
+	what    string
+	op      func(*windowed) func(call int)
+	inPlace bool
+}{
+	{"a slice of entries", func(w *windowed) func(int) { return w.addEntry }, true},
+	{"a slice of pointers", func(w *windowed) func(int) { return w.addPointer }, true},
+	{"an array of milliseconds", func(w *windowed) func(int) { return w.addMillis }, false},
+	{"seconds of 32 bits", func(w *windowed) func(int) { return w.addSmall }, false},
+	{"a map with times in its values", func(w *windowed) func(int) { return w.addName }, true},
+	{"a map with times for keys", func(w *windowed) func(int) { return w.addMicro }, true},
+	{"figures for each second", func(w *windowed) func(int) { return w.addSecond }, true},
+	{"a list", func(w *windowed) func(int) { return w.addRecent }, true},
+	{"swept once in each window", func(w *windowed) func(int) { return w.addRate }, true},
+	{"with their expiry", func(w *windowed) func(int) { return w.addExpiry }, true},
+}
+
+// What is taken away as time goes on is no leak, and is not said to be one.
 func TestGrowthOfWindows(t *testing.T) {
 	fillCut(t)
-	w := &windowed{byName: make(map[int]*stamped), byMicro: make(map[int64]*stamped), bySecond: make(map[int64]*samples)}
+	for i := 0; i < len(windowWays); i += require.Rounds(3, 1) {
+		way := windowWays[i]
+		if os.Getenv("LEAKGATE_FREEZE") == "inplace" && !way.inPlace {
+			continue
+		}
+		w := newWindowed(10 * time.Second)
+		passed, text := w.growthOf(way.op(w))
+		told := strings.Contains(text, "is kept for some time only")
+		require.True(t, passed && told || strings.Contains(text, "UNKNOWN"), "%s: %s", way.what, text)
+	}
+}
+
+// What is never taken away, or not before the experiment ends, is a leak, whatever times it has.
+func TestGrowthWithTimes(t *testing.T) {
+	fillCut(t)
+	const hint = "may be a window"
 	d := &dated{began: time.Now(), byID: make(map[int64]*stamped)}
 	tests := []struct {
-		what, where string
-		op          func(call int)
+		what string
+		op   func(call int)
 	}{
-		{"a slice of entries", "entries", w.addEntry},
-		{"a slice of pointers", "pointers[*]", w.addPointer},
-		{"an array of milliseconds", "millis", w.addMillis},
-		{"seconds of 32 bits", "small", w.addSmall},
-		{"a map with times in its values", "byName[*]", w.addName},
-		{"a map with times for keys", "byMicro", w.addMicro},
-		{"figures for each second", "bySecond", w.addSecond},
-		{"a list", "recent.root.next.Value", w.addRecent},
-		{"numbers", "", func(call int) { d.numbers = append(d.numbers, 1e9+int64(call), rand.Int64()) }},
-		{"durations", "", func(int) { d.numbers = append(d.numbers, int64(time.Since(d.began))) }},
-		{"entries of long ago", "", func(call int) { d.old = append(d.old, &stamped{at: time.Unix(int64(call), 0)}) }},
-		{"entries with numbers", "", func(call int) { d.byID[int64(call)<<20] = &stamped{value: 1} }},
+		{"numbers", func(call int) { d.numbers = append(d.numbers, 1e9+int64(call), rand.Int64()) }},
+		{"durations", func(int) { d.numbers = append(d.numbers, int64(time.Since(d.began))) }},
+		{"entries of long ago", func(call int) { d.old = append(d.old, &stamped{at: time.Unix(int64(call), 0)}) }},
+		{"entries with numbers", func(call int) { d.byID[int64(call)<<20] = &stamped{value: 1} }},
 	}
+	for _, way := range windowWays {
+		tests = append(tests, struct {
+			what string
+			op   func(call int)
+		}{way.what, nil})
+	}
+	w := newWindowed(0)
 	for i := 0; i < len(tests); i += require.Rounds(3, 1) {
 		test := tests[i]
-		if os.Getenv("LEAKGATE_FREEZE") == "inplace" && (test.where == "millis" || test.where == "small") {
-			continue // a copy in place has no large arrays without pointers
+		if test.op == nil {
+			test.op = windowWays[i-len(tests)+len(windowWays)].op(w)
 		}
-		calls := 0
 		d.numbers = nil
-		ft := &recordingT{name: "TestWindow"}
-		passed := leakcheck.AssertNoGrowth(ft, func() { calls++; test.op(calls) }, leakcheck.Iterations(100))
-		message := strings.Join(ft.errors, "\n")
-		require.True(t, !passed && strings.Contains(message, "memory grows"), "%s: %s %s", test.what, message, ft.logs)
-		_, told, _ := strings.Cut(message, "may be a window of time: the times in ")
-		where, _, _ := strings.Cut(told, " are of the last ")
-		require.True(t, strings.HasSuffix(where, test.where) && (where == "") == (test.where == ""), "%s: %s", test.what, message)
+		passed, text := w.growthOf(test.op)
+		require.True(t, !passed && strings.Contains(text, "memory grows") && !strings.Contains(text, hint), "%s: %s", test.what, text)
 	}
-	runtime.KeepAlive(w)
 	runtime.KeepAlive(d)
+}
+
+// An hour is not waited for: what expires then is red, and said to be.
+func TestGrowthOfLongWindows(t *testing.T) {
+	fillCut(t)
+	w := newWindowed(time.Hour)
+	passed, text := w.growthOf(w.addExpiry)
+	require.False(t, passed, text)
+	wantParts(t, text, "memory grows", "expires up to ", " ahead, by the times in ")
+	w = newWindowed(time.Hour)
+	passed, text = w.growthOf(w.addName)
+	require.True(t, !passed && strings.Contains(text, "memory grows"), text)
+}
+
+// Where only part of what grows is taken away, it is not known what becomes of the rest.
+func TestGrowthOfPartialWindows(t *testing.T) {
+	fillCut(t)
+	for i, op := range []func(*windowed) func(int){
+		func(w *windowed) func(int) { return w.addSome },
+		func(w *windowed) func(int) { return w.addOneForOne },
+	} {
+		w := newWindowed(10 * time.Second)
+		passed, text := w.growthOf(op(w))
+		require.False(t, passed && strings.Contains(text, "is kept for some time only"), "%d: %s", i, text)
+		wantParts(t, text, "UNKNOWN", "part of what grows")
+	}
+}
+
+// The same by the system's clock.
+func TestGrowthOfTenSeconds(t *testing.T) {
+	require.Slow(t)
+	fillCut(t)
+	for stay, want := range map[time.Duration]string{10 * time.Second: "is kept for some time only", 0: "without a call"} {
+		w, calls := newWindowed(stay), 0
+		ft := &recordingT{name: "TestWindow"}
+		passed := leakcheck.AssertNoGrowth(ft, func() { calls++; w.addRate(calls) }, leakcheck.Iterations(100))
+		text := strings.Join(append(ft.errors, ft.logs...), "\n")
+		require.True(t, passed == (stay > 0) && strings.Contains(text, want), text)
+		runtime.KeepAlive(w)
+	}
 }

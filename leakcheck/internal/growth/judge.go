@@ -94,6 +94,9 @@ func (x *Experiment) run(batch int) *assertion.Outcome {
 			if o == nil || o.Verdict != verdict.Pass {
 				return o
 			}
+			if x.past.Later != nil { // a window that goes on would look like growth again
+				return x.withFall(o)
+			}
 			grows = false
 		}
 		if !grows && o.Verdict == verdict.Pass {
@@ -114,11 +117,16 @@ func (x *Experiment) run(batch int) *assertion.Outcome {
 				continue
 			}
 		}
-		if f := x.past.LastFall(); f != nil {
-			o.Notes = append(o.Notes, f.Note())
-		}
-		return o
+		return x.withFall(o)
 	}
+}
+
+// withFall adds to a pass that a figure fell, if one did.
+func (x *Experiment) withFall(o *assertion.Outcome) *assertion.Outcome {
+	if f := x.past.LastFall(); f != nil {
+		o.Notes = append(o.Notes, f.Note())
+	}
+	return o
 }
 
 // withoutFalls judges anew without the snapshots before a fall, which may have hidden growth, as
@@ -202,6 +210,9 @@ func (x *Experiment) settle() (o *assertion.Outcome, shared bool) {
 		return x.cutShort(err), false
 	}
 	if o = x.confirm(o); o != nil {
+		o = x.outlast(o)
+	}
+	if o != nil {
 		x.recordCalls(o)
 	}
 	return o, false

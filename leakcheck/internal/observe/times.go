@@ -20,27 +20,28 @@ type Times struct {
 // A stretch has so many words that are times, from first to last, in seconds since 1970.
 type stretch struct{ found, first, last int64 }
 
-// Window describes the time that the objects are from, "of the last 2s" or "up to 5s ahead", if
-// there are many times in them: one in each, and in each part of a large object. It returns "" if
-// not.
-func (t *Times) Window(q *TimesQuery) string {
+// many reports whether there are many of some times: one in each object, and in each part of a
+// large one.
+func (t *Times) many(s *stretch) bool {
 	const part = 1 << 10
-	many := func(s *stretch) bool { return s.found > 0 && s.found >= t.objects && s.found*part >= t.bytes }
-	now := q.now.Unix()
-	if many(&t.recent) {
-		return "of the last " + seconds(now-t.recent.first+1)
-	}
-	all := t.ahead
+	return s.found > 0 && s.found >= t.objects && s.found*part >= t.bytes
+}
+
+// Recent reports whether there are many recent times.
+func (t *Times) Recent() bool { return t.many(&t.recent) }
+
+// Expires returns how far ahead the last of the times is, if there are many and none of them is
+// long ago; 0 if not. What expires soon may do so while the experiment is under way.
+func (t *Times) Expires(q *TimesQuery) time.Duration {
+	now, all := q.now.Unix(), t.ahead
 	if t.recent.found > 0 {
 		all.found, all.first = all.found+t.recent.found, t.recent.first
 	}
-	if t.ahead.found > 0 && many(&all) && all.last-all.first <= now-q.Since.Unix() {
-		return "up to " + seconds(all.last-now) + " ahead"
+	if t.ahead.found == 0 || !t.many(&all) || all.last-all.first > now-q.Since.Unix() {
+		return 0
 	}
-	return ""
+	return time.Duration(all.last-now) * time.Second
 }
-
-func seconds(n int64) string { return (time.Duration(n) * time.Second).String() }
 
 // A TimesQuery asks for the times that are not before Since.
 type TimesQuery struct {

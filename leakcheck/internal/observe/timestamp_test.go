@@ -46,26 +46,28 @@ func TestFindTimes(t *testing.T) {
 	}
 }
 
-// A window is told by recent times, and by times ahead that are as close to each other as the calls
-// that wrote them.
-func TestWindow(t *testing.T) {
+// Entries that may expire are told by recent times, and by times ahead that are as close to each
+// other as the calls that wrote them.
+func TestTimes(t *testing.T) {
 	const now = 2_000_000_000
 	q := &TimesQuery{Since: time.Unix(now-10, 0), now: time.Unix(now, 0)}
 	at := func(seconds int64) int64 { return now + seconds }
 	for _, test := range []struct {
 		recent, ahead stretch
 		objects       int64
-		want          string
+		recently      bool
+		expires       time.Duration
 	}{
-		{stretch{4, at(-3), now}, stretch{}, 4, "of the last 4s"},
-		{stretch{}, stretch{4, at(3595), at(3600)}, 4, "up to 1h0m0s ahead"},
-		{stretch{2, at(-1), now}, stretch{2, at(1), at(2)}, 4, "up to 2s ahead"},
-		{stretch{4, at(-3), now}, stretch{4, at(86000), at(86010)}, 4, "of the last 4s"},
-		{stretch{}, stretch{4, at(1), at(3600)}, 4, ""},
-		{stretch{}, stretch{3, at(1), at(2)}, 4, ""},
-		{stretch{}, stretch{}, 0, ""},
+		{stretch{4, at(-3), now}, stretch{}, 4, true, 0},
+		{stretch{}, stretch{4, at(3595), at(3600)}, 4, false, time.Hour},
+		{stretch{2, at(-1), now}, stretch{2, at(1), at(2)}, 4, false, 2 * time.Second},
+		{stretch{4, at(-3), now}, stretch{4, at(86000), at(86010)}, 4, true, 0},
+		{stretch{}, stretch{4, at(1), at(3600)}, 4, false, 0},
+		{stretch{}, stretch{3, at(1), at(2)}, 4, false, 0},
+		{stretch{}, stretch{}, 0, false, 0},
 	} {
 		times := &Times{recent: test.recent, ahead: test.ahead, objects: test.objects}
-		require.Equal(t, test.want, times.Window(q), test.want)
+		require.Equal(t, test.recently, times.Recent(), test)
+		require.Equal(t, test.expires, times.Expires(q), test)
 	}
 }

@@ -146,3 +146,12 @@ func (f *Finder) SeriesOf(l *Leak) series.Series {
 	}
 	return f.Measured(l.Heads[0], l.Measure)
 }
+
+// InUseOf is SeriesOf without bytes that are not in use: an array that was emptied has left its
+// place.
+func (f *Finder) InUseOf(l *Leak) series.Series {
+	if l.Measure == history.InBytes && len(l.Heads) > 0 && l.Goroutines == nil {
+		return f.Measured(l.Heads[0], history.InUse)
+	}
+	return f.SeriesOf(l)
+}

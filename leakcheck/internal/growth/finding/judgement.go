@@ -79,7 +79,8 @@ func (j judgement) heads(b *tree.Branch, piled bool, within *tree.Retainer) []*t
 
 // keepsUp reports whether the figure of a branch grew in every batch, in proportion to its calls or
 // faster. Arrays grow in steps that get smaller in relation to their size. If the bytes in use of
-// the arrays keep pace, all their bytes only have to grow in each batch.
+// the arrays keep pace, all their bytes only have to grow in each batch. An array that was emptied
+// has left its place.
 func (j judgement) keepsUp(b *tree.Branch, s series.Series, m history.Measure) bool {
 	switch m {
 	case history.InBytes:
@@ -88,9 +89,12 @@ func (j judgement) keepsUp(b *tree.Branch, s series.Series, m history.Measure) b
 	default:
 		return s.CountsKeepPace()
 	}
+	used := j.Measured(b, history.InUse)
+	if used.Gone() {
+		return false
+	}
 	if s.BytesKeepPace() {
 		return true
 	}
-	used := j.Measured(b, history.InUse)
 	return s.BytesStepUp() && used.CountsKeepPace()
 }

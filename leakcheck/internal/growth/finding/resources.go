@@ -25,7 +25,7 @@ func (f *Finder) Resources() []*Resource {
 		explained := make(map[string]bool) // exact names of resources found so far
 		for level := range ledger.Levels {
 			sizes := make(map[*history.Snapshot]map[string]int64)
-			for _, m := range slices.Concat(f.Snapshots, f.Further) {
+			for m := range f.All() {
 				sizes[m] = m.Ledger.Sizes(kind, level, explained)
 			}
 			var grown []*Resource

@@ -2,6 +2,7 @@
 package history
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -18,15 +19,27 @@ type History struct {
 	Snapshots []*Snapshot
 	Further   []*Snapshot // after further batches, see series.FurtherBatches
 	Dropped   int         // snapshots before the first, each after a batch
+	Later     *Snapshot   // after a wait without calls, and one more batch; nil: there was none
 }
 
 func (h *History) First() *Snapshot { return h.Snapshots[0] }
 
 func (h *History) Last() *Snapshot { return h.Snapshots[len(h.Snapshots)-1] }
 
-// BeginAt drops the snapshots before index first, and those after further batches.
+// All visits the snapshots that series are made of.
+func (h *History) All() iter.Seq[*Snapshot] {
+	return func(yield func(*Snapshot) bool) {
+		for _, m := range append(slices.Concat(h.Snapshots, h.Further), h.Later) {
+			if m != nil && !yield(m) {
+				return
+			}
+		}
+	}
+}
+
+// BeginAt drops the snapshots before index first, and those after further batches and waits.
 func (h *History) BeginAt(first int) {
-	h.Snapshots, h.Further = h.Snapshots[first:], nil
+	h.Snapshots, h.Further, h.Later = h.Snapshots[first:], nil, nil
 	h.Dropped += first
 }
 
@@ -75,6 +88,9 @@ func (h *History) Series(value func(m *Snapshot) int64) series.Series {
 	}
 	for _, m := range h.Further {
 		s.MoreCalls, s.More = append(s.MoreCalls, m.Calls), append(s.More, value(m))
+	}
+	if h.Later != nil {
+		s.LaterCalls, s.Later = h.Later.Calls, value(h.Later)
 	}
 	return s
 }

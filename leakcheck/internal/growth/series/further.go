@@ -99,15 +99,16 @@ func (s *Series) Fell() bool {
 	return false
 }
 
-// LevelsOff reports whether the number of objects stopped growing in the further batches.
+// LevelsOff reports whether the number of objects stopped growing in the further batches, or was
+// gone after a wait.
 func (s *Series) LevelsOff() bool {
 	_, expected := s.further()
-	return s.Fell() || expected >= minExpected && s.BytesLevelOff()
+	return s.Gone() || s.Fell() || expected >= minExpected && s.BytesLevelOff()
 }
 
 // BytesLevelOff is LevelsOff for the bytes of memory that grows in steps. Each of these batches is
 // expected to add a step.
 func (s *Series) BytesLevelOff() bool {
 	added, expected := s.further()
-	return len(s.More) >= someBatches && added < flatShare*expected || len(s.More) >= allBatches && added < minShare*expected
+	return s.Gone() || len(s.More) >= someBatches && added < flatShare*expected || len(s.More) >= allBatches && added < minShare*expected
 }

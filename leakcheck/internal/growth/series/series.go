@@ -13,6 +13,9 @@ type Series struct {
 	Values []int64
 
 	MoreCalls, More []int64 // after further batches
+
+	// After a wait without calls, and a batch that followed it; LaterCalls is 0 if there was none.
+	LaterCalls, Later int64
 }
 
 // Grown is how much all batches added to the figure.

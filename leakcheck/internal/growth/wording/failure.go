@@ -94,7 +94,7 @@ func (w *Wording) explainLeak(l *finding.Leak) []string {
 	}
 	lines = append(lines, w.growthHeldBy(head, l)...)
 	if cause == nil {
-		lines = append(lines, w.window(l)...)
+		lines = append(lines, w.expiry(l)...)
 	}
 	if head.IsMissed() {
 		lines = append(lines, missedTypes(w.Last().Eval.Report)...)
@@ -174,6 +174,9 @@ func (w *Wording) protocol(calls int64) string {
 	}
 	s := fmt.Sprintf("op was called %s times: %s to warm up, then %s, with a snapshot after each batch",
 		textfmt.Count(calls), textfmt.Count(w.First().Calls), textfmt.Enumerate(batches))
+	if w.Later != nil {
+		s += fmt.Sprintf("; the last of them after %s without a call", Wait)
+	}
 	if w.Native != nil && w.Native.Calls > 0 {
 		s += fmt.Sprintf("; then %s with calls of C code recorded", textfmt.Count(2*w.Native.Calls))
 	}

@@ -44,7 +44,11 @@ func (w *Wording) Forgiven(suspects []*finding.Leak) []string {
 		if l.Goroutines == nil {
 			where, what = "via "+path(l), counted(l)
 		}
-		notes = appendForgiven(notes, seen, where, what, w.SeriesOf(l), noLeak)
+		s := w.SeriesOf(l)
+		if used := w.InUseOf(l); used.Gone() {
+			s = used
+		}
+		notes = appendForgiven(notes, seen, where, what, s, noLeak)
 	}
 	return notes
 }
@@ -58,7 +62,10 @@ func appendForgiven(notes []string, seen map[string]bool, where, what string, s 
 		return append(notes, "… and others like these")
 	}
 	how, further := "not with every batch, or less and less", ""
-	if s.LevelsOff() || s.BytesLevelOff() {
+	switch {
+	case s.Gone():
+		how, further = "is kept for some time only", fmt.Sprintf(", and %s %s later, after %s", textfmt.Count(s.Later), Wait, textfmt.CountNoun(s.LaterCalls, "call"))
+	case s.LevelsOff() || s.BytesLevelOff():
 		how, further = "with the size of the largest batch of calls, not with their number", ", and "+s.ShowFurther()
 		if s.Fell() {
 			how = "fell in a further batch"

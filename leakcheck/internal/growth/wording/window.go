@@ -11,15 +11,15 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
-// What a program keeps for some time, as metrics of the last ten seconds, grows until that time is
-// over. Its entries have times, in their keys or in what is stored, and all of them are recent, or
-// about as far ahead. A leak may look the same, so a message says so, and what would tell.
+// Wait is for how long op is not called to see whether what grows is taken away as time goes on.
+// Windows of ten seconds are common.
+const Wait = 12 * time.Second
 
 // maxBucket is how much older than its entries a time may be that stands for a period of them.
 const maxBucket = time.Minute
 
-// TimesOf asks for the recent times in what grows, for the message about it; nil: there are no
-// objects. The experiment began then.
+// TimesOf asks for the recent times in what grows; nil: there are no objects. The experiment began
+// then.
 func TimesOf(g *finding.Growth, began time.Time) *observe.TimesQuery {
 	q := &observe.TimesQuery{Since: began.Add(-maxBucket)}
 	for _, l := range g.Leaks[:min(len(g.Leaks), message.MaxTraced)] {
@@ -44,20 +44,38 @@ func TimesOf(g *finding.Growth, began time.Time) *observe.TimesQuery {
 	return q
 }
 
-// window says that what grows may be kept for some time only, if all of it has such times.
-func (w *Wording) window(l *finding.Leak) []string {
-	if w.Times == nil {
+// timesIn returns the times in what grows, if each of it has one; nil if not.
+func (w *Wording) timesIn(l *finding.Leak) *observe.Times {
+	if w.Times == nil || len(l.Heads) == 0 || l.Goroutines != nil {
 		return nil
 	}
 	for i := range w.Times.Times {
-		t := &w.Times.Times[i]
-		if t.Of != l.Heads[0].Path {
-			continue
-		}
-		if window := t.Window(w.Times); window != "" {
-			return []string{fmt.Sprintf("may be a window of time: the times in %s are %s; fill the window first (Warmup), or make it shorter in the test",
-				textfmt.Abridge(t.Place, message.MaxNameShown), window)}
+		if t := &w.Times.Times[i]; t.Of == l.Heads[0].Path && (t.Recent() || t.Expires(w.Times) > 0) {
+			return t
 		}
 	}
 	return nil
+}
+
+// MayExpire reports whether some leak may be gone after Wait, by the times in it, and none is a
+// known mistake: a context that is not cancelled is gone after its time, too.
+func (w *Wording) MayExpire(g *finding.Growth) (may bool) {
+	for _, l := range g.Leaks {
+		if !l.IsResource() && w.usualCause(l) != nil {
+			return false
+		}
+		t := w.timesIn(l)
+		may = may || t != nil && (t.Recent() || t.Expires(w.Times) <= Wait)
+	}
+	return may
+}
+
+// expiry says of what grows that it expires after the experiment.
+func (w *Wording) expiry(l *finding.Leak) []string {
+	t := w.timesIn(l)
+	if t == nil || t.Recent() || t.Expires(w.Times) <= Wait {
+		return nil
+	}
+	return []string{fmt.Sprintf("expires up to %s ahead, by the times in %s: whether something takes it away then is not known; make it shorter in the test",
+		t.Expires(w.Times), textfmt.Abridge(t.Place, message.MaxNameShown))}
 }
