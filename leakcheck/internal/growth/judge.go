@@ -11,6 +11,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -192,14 +193,19 @@ func (x *Experiment) settle() (o *assertion.Outcome, shared bool) {
 		return x.outOfTime(), false
 	}
 	grown := x.finder.Growth()
-	x.words.Times = wording.TimesOf(grown, x.began)
+	x.words.Content = wording.ContentOf(grown, x.began)
+	open := x.finder.WithDescriptors()
+	for _, b := range open {
+		x.words.Content.AddHandles(b.ReportPath(), b.Root.CreatedAt, tree.Descriptors(b.Typ))
+	}
 	x.past.Snapshots = x.past.Snapshots[:len(x.past.Snapshots)-1]
 	if err := x.snapshot(observe.Needs{
-		AlsoHeldBy: wording.Places(grown), Times: x.words.Times, Native: nativeheap.Supported && x.Env.KeepsFiles() && x.Time.Allows(4*x.slowestSnapshot),
+		AlsoHeldBy: wording.Places(grown), Content: x.words.Content.OrNil(), Native: nativeheap.Supported && x.Env.KeepsFiles() && x.Time.Allows(4*x.slowestSnapshot),
 	}); err != nil {
 		return x.inconclusive(err), false
 	}
 	x.past.Last().Settled = true
+	x.noteDescriptors(open)
 	x.findHolders()
 	x.findCallerOfC()
 	o, _ = x.conclude()
@@ -216,6 +222,16 @@ func (x *Experiment) settle() (o *assertion.Outcome, shared bool) {
 		x.recordCalls(o)
 	}
 	return o, false
+}
+
+// noteDescriptors notes which descriptors the objects at some branches have, as far as they were
+// asked for.
+func (x *Experiment) noteDescriptors(open []*tree.Branch) {
+	x.finder.Descriptors = make(map[tree.GrowthKey][]int)
+	for i, b := range open {
+		key := b.GrowthKey()
+		x.finder.Descriptors[key] = append(x.finder.Descriptors[key], x.words.Content.Handles[i].Numbers...)
+	}
 }
 
 // draining returns the error that goroutines pile up, and nothing else, and that a hundredth of

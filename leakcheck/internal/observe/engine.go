@@ -65,7 +65,7 @@ type Frozen interface {
 	Arrange(*refscan.Order)
 	Held(queries ...refscan.Query) ([]*refscan.Held, error)
 	Elsewhere(of refscan.Query, is func(path, typ string) bool) (*refscan.Elsewhere, error)
-	ReadTimes(*TimesQuery) error
+	ReadContent(*ContentQuery) error
 	NativeHolders(is func(nativeheap.Block) bool) (*nativeholders.Result, error)
 	NativeFreed(keys []string, asObjects bool) (nativeholders.Sum, error)
 	Settled() time.Duration
@@ -152,7 +152,7 @@ func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 	if n.Native {
 		_, cannot = nativeheap.Take()
 	}
-	if n.Native || n.Times != nil && n.Times.Arrays {
+	if n.Native || n.Content != nil && n.Content.Arrays {
 		opts = append(opts, snapshot.Foreign{})
 	}
 	taken, err := e.Capture(opts...)
@@ -244,8 +244,8 @@ func (o *Observation) read(s Frozen, n Needs) error {
 			o.AlsoHeld[p] = held
 		}
 	}
-	if n.Times != nil {
-		_ = s.ReadTimes(n.Times) // an addition to messages
+	if n.Content != nil {
+		_ = s.ReadContent(n.Content) // an addition to messages
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ type Needs struct {
 	Cuts       []*Cut         // further queries about cutting nodes
 	Profile    bool           // the heap profile of the same moment
 	AlsoHeldBy []Place        // places whose other holders are to be found
-	Times      *TimesQuery    // of times in objects; nil: none
+	Content    *ContentQuery  // of numbers in objects; nil: none
 	Native     bool           // the holders of the blocks of C's malloc; needs heap
 	Held       []*Held        // what nodes hold, whoever else holds it; needs heap
 	Keep       bool           // the snapshot is kept, for Recall
@@ -67,7 +67,7 @@ func (n Needs) And(m Needs) Needs {
 		Resources: n.Resources || m.Resources, Collect: n.Collect || m.Collect, AsIs: n.AsIs || m.AsIs,
 		Retained: n.Retained || m.Retained, Cuts: append(n.Cuts[:len(n.Cuts):len(n.Cuts)], m.Cuts...),
 		Profile: n.Profile || m.Profile, AlsoHeldBy: append(n.AlsoHeldBy[:len(n.AlsoHeldBy):len(n.AlsoHeldBy)], m.AlsoHeldBy...),
-		Times: cmp.Or(n.Times, m.Times), Native: n.Native || m.Native,
+		Content: cmp.Or(n.Content, m.Content), Native: n.Native || m.Native,
 		Held: append(n.Held[:len(n.Held):len(n.Held)], m.Held...), Order: cmp.Or(n.Order, m.Order), Keep: n.Keep || m.Keep,
 	}
 }

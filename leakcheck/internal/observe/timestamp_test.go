@@ -50,7 +50,7 @@ func TestFindTimes(t *testing.T) {
 // other as the calls that wrote them.
 func TestTimes(t *testing.T) {
 	const now = 2_000_000_000
-	q := &TimesQuery{Since: time.Unix(now-10, 0), now: time.Unix(now, 0)}
+	q := &ContentQuery{Since: time.Unix(now-10, 0), now: time.Unix(now, 0)}
 	at := func(seconds int64) int64 { return now + seconds }
 	for _, test := range []struct {
 		recent, ahead stretch

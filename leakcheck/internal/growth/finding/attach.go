@@ -13,8 +13,8 @@ import (
 )
 
 // addResources adds the growing operating system resources to the leaks. A resource that comes with
-// a leak on the heap, or with goroutines, becomes part of that leak.
-func (f *Finder) addResources(leaks []*Leak) []*Leak {
+// a leak on the heap, or with goroutines, becomes part of that leak. grown is all growth.
+func (f *Finder) addResources(leaks []*Leak, grown tree.Forest) []*Leak {
 	all := f.Resources()
 	if len(all) == 0 {
 		return leaks
@@ -26,7 +26,9 @@ func (f *Finder) addResources(leaks []*Leak) []*Leak {
 		if f.ignoresResource(r) || ofIgnored(r) {
 			continue
 		}
-		r.Holder = r.handleIn(handles)
+		if r.Holder = f.descriptorsIn(r, grown); r.Holder == nil {
+			r.Holder = r.handleIn(f.withoutDescriptors(handles))
+		}
 		l := f.leakOf(r, leaks)
 		if l == nil {
 			l = leakWith(r, alone)

@@ -7,6 +7,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
+	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
 // A Finder compares the snapshots so far.
@@ -14,6 +15,9 @@ type Finder struct {
 	*history.History
 	Req     *request.Request
 	Holders *NativeHolders // nil: native memory did not grow before the last batch
+
+	// of the objects at a branch, by their numbers; nil: they were not read
+	Descriptors map[tree.GrowthKey][]int
 }
 
 // NativeHolders records the holders of the native blocks that one batch added.

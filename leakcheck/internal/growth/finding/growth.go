@@ -75,7 +75,7 @@ func (f *Finder) Growth() *Growth {
 		})
 	}
 	sortLeaks(leaks)
-	g.Leaks = f.addResources(f.fold(leaks))
+	g.Leaks = f.addResources(f.fold(leaks), g.Forest)
 	sortLeaks(g.Leaks)
 	var hidden []tree.Kept
 	for r, branches := range j.kept {

@@ -1,6 +1,9 @@
 package finding
 
 import (
+	"strings"
+
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
@@ -77,10 +80,14 @@ func (l *Leak) CountsTimers() bool {
 }
 
 // rank orders leaks by how likely they are the program's fault. It is 0 for what the program keeps,
-// 1 for the test, and 2 for the standard library, which as a rule keeps what it was given. It is 3
-// for package reflect's records of the types that it made for callers, who keep the types, too.
+// 1 for the test, and 2 for goroutines of test code, as a server's that a test runs for its client,
+// and for the standard library, which as a rule keeps what it was given. It is 3 for package
+// reflect's records of the types that it made for callers, who keep the types, too.
 func (l *Leak) rank(env *environ.Environment) int {
-	if l.Goroutines != nil || len(l.Heads) == 0 {
+	switch {
+	case l.Goroutines != nil && l.isOfTest(env):
+		return 2
+	case l.Goroutines != nil || len(l.Heads) == 0:
 		return 0 // resources, too
 	}
 	root := l.Heads[0].Line()[0]
@@ -96,6 +103,21 @@ func (l *Leak) rank(env *environ.Environment) int {
 		return 2
 	}
 	return 0
+}
+
+// isOfTest reports whether all of the program that goroutines run, and what started them, is in
+// files of tests.
+func (l *Leak) isOfTest(env *environ.Environment) (found bool) {
+	of := pile.Call{Function: l.Origin.CreatedBy, At: l.Origin.CreatedAt}
+	for _, c := range append(l.Goroutines.Calls[:len(l.Goroutines.Calls):len(l.Goroutines.Calls)], of) {
+		if !env.IsProgram(symbol.Package(c.Function)) {
+			continue
+		}
+		if found = strings.Contains(c.At, "_test.go:"); !found {
+			return false
+		}
+	}
+	return found
 }
 
 // weight estimates the memory of a leak and of those that come with it, in bytes. A goroutine has a

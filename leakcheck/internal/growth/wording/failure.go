@@ -32,7 +32,7 @@ func (w *Wording) Failure(g *finding.Growth, calls int64) []string {
 			break
 		}
 		if i >= message.MaxTraced {
-			lines = append(lines, title(l))
+			lines = append(lines, inShort(l))
 			continue
 		}
 		lines = append(lines, "", title(l))
@@ -40,6 +40,14 @@ func (w *Wording) Failure(g *finding.Growth, calls int64) []string {
 	}
 	return append(lines, "", w.protocol(calls),
 		"a cache that is not full yet looks the same: fill it before the first snapshot (Warmup), or leave it out (Ignore)")
+}
+
+// inShort is the title of a leak that the message does not explain.
+func inShort(l *finding.Leak) string {
+	if l.Goroutines != nil && len(l.Resources) > 0 {
+		return title(l) + ", with " + resourceRates(l)
+	}
+	return title(l)
 }
 
 // subject names the kinds of growth for the head of a message. Resources that goroutines keep open
@@ -64,7 +72,7 @@ func (w *Wording) explainLeak(l *finding.Leak) []string {
 		return w.explainResources(l)
 	}
 	cause := w.usualCause(l)
-	lines := cause
+	lines := append(cause[:len(cause):len(cause)], w.maker(l)...)
 	if l.Goroutines != nil {
 		lines = append(lines, l.Piled.Show(piled(l)))
 		lines = append(append(lines, resourcesOfPile(l)...), w.callsBehind(l)...)
@@ -140,7 +148,7 @@ func comesWith(l *finding.Leak) []string {
 			lines = append(lines, fmt.Sprintf("   … and %d more", len(l.With)-i))
 			break
 		}
-		lines = append(lines, "   "+title(w))
+		lines = append(lines, "   "+inShort(w))
 	}
 	return lines
 }

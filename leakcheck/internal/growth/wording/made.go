@@ -70,6 +70,42 @@ func (w *Wording) making(l *finding.Leak) (made, filled []verdict.Call) {
 	return made, filled
 }
 
+// maker names the program's call that made what grows, or what comes with it, or what goroutines
+// hold; nil if it is not known, or the go statement of the goroutines, which the message has. A
+// call of test code is the last choice.
+func (w *Wording) maker(l *finding.Leak) []string {
+	if l.IsResource() {
+		return nil // see madeBy
+	}
+	isTest := func(c verdict.Call) bool { return strings.Contains(c.At, "_test.go:") }
+	var best *verdict.Call
+	consider := func(calls []verdict.Call) {
+		for i, c := range calls {
+			if best == nil || isTest(*best) && !isTest(c) {
+				best = &calls[i]
+			}
+		}
+	}
+	for _, of := range append([]*finding.Leak{l}, l.With...) {
+		made, filled := w.making(of)
+		consider(made)
+		consider(filled)
+		if best != nil && !isTest(*best) {
+			break
+		}
+	}
+	tree.Forest(l.Heads).All(func(b *tree.Branch) bool {
+		if l.Goroutines != nil && best == nil {
+			consider(w.allocatedBy(b))
+		}
+		return best == nil
+	})
+	if best == nil || l.Goroutines != nil && best.At == l.Origin.CreatedAt {
+		return nil
+	}
+	return []string{"made by " + w.callText(pile.Call{Function: best.Function, At: best.At})}
+}
+
 // isKey reports whether a branch is strings that are the keys of a map, which callers often make.
 func isKey(b *tree.Branch) bool { return strings.HasPrefix(b.Name, "[$key]") && b.Typ == "string" }
 

@@ -18,10 +18,9 @@ const Wait = 12 * time.Second
 // maxBucket is how much older than its entries a time may be that stands for a period of them.
 const maxBucket = time.Minute
 
-// TimesOf asks for the recent times in what grows; nil: there are no objects. The experiment began
-// then.
-func TimesOf(g *finding.Growth, began time.Time) *observe.TimesQuery {
-	q := &observe.TimesQuery{Since: began.Add(-maxBucket)}
+// ContentOf asks for the recent times in what grows. The experiment began then.
+func ContentOf(g *finding.Growth, began time.Time) *observe.ContentQuery {
+	q := &observe.ContentQuery{Since: began.Add(-maxBucket)}
 	for _, l := range g.Leaks[:min(len(g.Leaks), message.MaxTraced)] {
 		if len(l.Heads) == 0 || l.Goroutines != nil || l.CountsTimers() || l.Heads[0].IsMissed() {
 			continue
@@ -31,26 +30,23 @@ func TimesOf(g *finding.Growth, began time.Time) *observe.TimesQuery {
 		q.Arrays = q.Arrays || strings.HasPrefix(head.Typ, "[]")
 		for b := head; b != nil; b = b.Parent {
 			if b == head || b.Objects > 0 || b.Bytes > 0 || strings.HasPrefix(b.Typ, "map[") {
-				q.Add(b.Path, b.ReportPath(), head.Path)
+				q.AddTimes(b.Path, b.ReportPath(), head.Path)
 			}
 		}
 		for _, b := range head.Children {
-			q.Add(b.Path, b.ReportPath(), head.Path)
+			q.AddTimes(b.Path, b.ReportPath(), head.Path)
 		}
-	}
-	if q.Times == nil {
-		return nil
 	}
 	return q
 }
 
 // timesIn returns the times in what grows, if each of it has one; nil if not.
 func (w *Wording) timesIn(l *finding.Leak) *observe.Times {
-	if w.Times == nil || len(l.Heads) == 0 || l.Goroutines != nil {
+	if w.Content == nil || len(l.Heads) == 0 || l.Goroutines != nil {
 		return nil
 	}
-	for i := range w.Times.Times {
-		if t := &w.Times.Times[i]; t.Of == l.Heads[0].Path && (t.Recent() || t.Expires(w.Times) > 0) {
+	for i := range w.Content.Times {
+		if t := &w.Content.Times[i]; t.Of == l.Heads[0].Path && (t.Recent() || t.Expires(w.Content) > 0) {
 			return t
 		}
 	}
@@ -65,7 +61,7 @@ func (w *Wording) MayExpire(g *finding.Growth) (may bool) {
 			return false
 		}
 		t := w.timesIn(l)
-		may = may || t != nil && (t.Recent() || t.Expires(w.Times) <= Wait)
+		may = may || t != nil && (t.Recent() || t.Expires(w.Content) <= Wait)
 	}
 	return may
 }
@@ -73,9 +69,9 @@ func (w *Wording) MayExpire(g *finding.Growth) (may bool) {
 // expiry says of what grows that it expires after the experiment.
 func (w *Wording) expiry(l *finding.Leak) []string {
 	t := w.timesIn(l)
-	if t == nil || t.Recent() || t.Expires(w.Times) <= Wait {
+	if t == nil || t.Recent() || t.Expires(w.Content) <= Wait {
 		return nil
 	}
 	return []string{fmt.Sprintf("expires up to %s ahead, by the times in %s: whether something takes it away then is not known; make it shorter in the test",
-		t.Expires(w.Times), textfmt.Abridge(t.Place, message.MaxNameShown))}
+		t.Expires(w.Content), textfmt.Abridge(t.Place, message.MaxNameShown))}
 }

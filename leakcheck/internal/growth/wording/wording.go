@@ -17,7 +17,7 @@ type Wording struct {
 	RecordedCalls int               // how many calls of the batch were recorded, its first
 	RecordedAll   bool              // as many as were to be
 
-	Times *observe.TimesQuery // in what grew, at the snapshot that was taken for the message
+	Content *observe.ContentQuery // in what grew, at the snapshot that was taken for the message
 
 	// the program's calls that made resources of each kind in that batch, or entries of a registry,
 	// by the name of the kind or the root, the most frequent first; none where none was found
