@@ -71,13 +71,14 @@ func (a *Assertion) runAlone() (*Outcome, error) {
 		return nil, err
 	}
 	defer output.Close()
+	others := running()
 	cmd := exec.Command(binary, append([]string{
 		"-test.run=" + patternOf(a.Test), "-test.count=1", "-test.timeout=" + left.Round(time.Millisecond).String(),
 	}, passedOn(environ.StartArgs)...)...)
 	cmd.Dir, cmd.Env = a.Env.Dir, append(os.Environ(), environ.RunsAlone(dir))
 	cmd.Stdout, cmd.Stderr = output, output // a file, not a pipe: what the test leaves behind would keep that open
 	ended := cmd.Run()
-	o, err := a.readOutcome(filepath.Join(dir, filepath.FromSlash(a.file)))
+	o, err := a.readOutcome(filepath.Join(dir, filepath.FromSlash(a.file)), others)
 	switch {
 	case err == nil:
 		return o, nil
@@ -157,8 +158,8 @@ func (a *Assertion) leaveOutcome(o *Outcome) error {
 	return os.WriteFile(file, []byte(strings.Join(append(lines, `end ""`), "\n")+"\n"), 0o666)
 }
 
-// readOutcome reads what leaveOutcome wrote.
-func (a *Assertion) readOutcome(file string) (*Outcome, error) {
+// readOutcome reads what leaveOutcome wrote. others says which other tests were running here.
+func (a *Assertion) readOutcome(file, others string) (*Outcome, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -200,6 +201,9 @@ func (a *Assertion) readOutcome(file string) (*Outcome, error) {
 		o.kept, o.Notes = true, notes
 	}
 	if written {
+		if others != "" {
+			o.Notes = append(o.Notes, "made by this test in a process of its own, since "+others)
+		}
 		a.announce(o.Notes)
 	}
 	return o, nil

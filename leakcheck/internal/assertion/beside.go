@@ -13,16 +13,25 @@ import (
 // maxBeside is how many tests are named that were running beside one.
 const maxBeside = 5
 
-// beside says which other tests are running now, unless they change nothing.
+// beside says which other tests are running now, and what to do about it, unless they change
+// nothing.
 func (a *Assertion) beside() string {
 	if a.T == nil || a.Alone {
 		return ""
 	}
-	return beside()
+	return advise(running())
 }
 
-// beside says which other tests are running now; "" if none is known to.
-func beside() string {
+// advise says what to do about tests that are running; "" about none.
+func advise(tests string) string {
+	if tests == "" {
+		return ""
+	}
+	return tests + "; what they do may count too: leave out Parallel, or run each test alone with leakgate run -isolate"
+}
+
+// running says which other tests are running now; "" if none is known to.
+func running() string {
 	names := otherTests(realtime.AllStacks())
 	n := len(names)
 	if n == 0 {
@@ -33,7 +42,7 @@ func beside() string {
 		was = "were"
 	}
 	slices.Sort(names)
-	return fmt.Sprintf("%s %s running: %s; what they do may count too: leave out Parallel, or run each test alone with leakgate run -isolate",
+	return fmt.Sprintf("%s %s running: %s",
 		textfmt.CountNoun(int64(n), "other test"), was, textfmt.EnumerateFirst(slices.Compact(names), maxBeside))
 }
 

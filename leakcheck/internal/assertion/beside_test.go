@@ -8,7 +8,7 @@ import (
 
 // A test that runs beside this one is named, not one that waits for its subtest.
 func TestBeside(t *testing.T) {
-	assert.Equal(t, "", beside())
+	assert.Equal(t, "", advise(running()))
 	runs, end, ended := make(chan bool), make(chan bool), make(chan bool)
 	go func() {
 		defer close(ended)
@@ -20,7 +20,7 @@ func TestBeside(t *testing.T) {
 		})
 	}()
 	<-runs
-	assert.Equal(t, "1 other test was running: TestBeside; what they do may count too: leave out Parallel, or run each test alone with leakgate run -isolate", beside())
+	assert.Equal(t, "1 other test was running: TestBeside; what they do may count too: leave out Parallel, or run each test alone with leakgate run -isolate", advise(running()))
 	close(end)
 	<-ended
 }

@@ -78,12 +78,16 @@ type looks struct {
 	compared  *check.Comparison // of the last snapshot that could be judged; nil: the request has bounds
 	first     string            // what was broken first, "" if nothing was
 	apart     error             // why the test was not judged in a process of its own, though it should have been
+	beside    string            // which other tests were running at first; "" if none was
 }
 
 // look judges by snapshots. apart says why the golden file is not to be written by a process of its
 // own.
 func (a *Assertion) look(golden *check.Comparison, apart error) *Outcome {
 	l := &looks{Assertion: a, golden: golden, checks: a.checks(golden), apart: apart}
+	if golden != nil && golden.Write {
+		l.beside = a.beside()
+	}
 	for _, c := range l.checks {
 		l.needs = l.needs.And(c.Needs())
 	}
@@ -214,7 +218,8 @@ func (l *looks) conclude(e *check.Evaluation) *Outcome {
 		}
 		if c.Write {
 			l.WriteGolden(o, c)
-			if text := l.beside(); text != "" && c.Written() {
+			if text := cmp.Or(l.beside, l.Assertion.beside()); text != "" && c.Written() {
+				l.announce([]string{text})
 				o.Notes = append(o.Notes, text)
 			}
 		}
