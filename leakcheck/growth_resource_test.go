@@ -98,11 +98,12 @@ func TestResourceSeries(t *testing.T) {
 
 // Temporary files that op leaves are a leak, whatever the numbers of calls.
 func TestFilesOfOp(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir()) // with digits in its name
 	for name, want := range map[string]string{
 		"upload-*":            "they stay when the test ends: remove them, or make them in a folder of t.TempDir",
 		"TestX1/001/upload-*": "they go with the test, as all in a folder of t.TempDir, and would stay in another folder: remove them",
 	} {
-		name = filepath.Join(os.TempDir(), name)
+		name = filepath.Join(ledger.Pattern(os.TempDir()), name)
 		var made int64
 		w := newWorld(t, growing(sessions, 5)...)
 		w.Resources = func(string) (*ledger.Ledger, error) {

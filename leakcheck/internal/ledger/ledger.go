@@ -5,6 +5,7 @@ package ledger
 import (
 	"slices"
 	"sort"
+	"strings"
 )
 
 // A Kind is a sort of resource.
@@ -233,4 +234,21 @@ func (g *Group) String() string {
 		return g.Name
 	}
 	return g.Name + " (" + g.State + ")"
+}
+
+// Pattern replaces each run of digits in a name by "*", so that all files that os.CreateTemp makes
+// of "upload-*" have one pattern.
+func Pattern(name string) string {
+	var b strings.Builder
+	digits := false
+	for _, r := range name {
+		is := r >= '0' && r <= '9'
+		if is && !digits {
+			b.WriteByte('*')
+		}
+		if digits = is; !is {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }

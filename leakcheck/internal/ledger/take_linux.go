@@ -80,13 +80,13 @@ var hadFewFiles atomic.Bool
 // that t.TempDir makes are removed with the test: only growth within one of them counts.
 func (l *Ledger) addFiles(folder, test string) {
 	t := temporary{prefix: testPrefix(test), file: func(dir, name string) {
-		of := pattern(dir)
+		of := Pattern(dir)
 		group, all := "files in "+dir, "temporary files"
 		if dir != folder {
 			all = group
-			of = filepath.Join(pattern(filepath.Dir(dir)), filepath.Base(dir))
+			of = filepath.Join(Pattern(filepath.Dir(dir)), filepath.Base(dir))
 		}
-		l.add(File, 1, "", filepath.Join(of, pattern(name)), group, all)
+		l.add(File, 1, "", filepath.Join(of, Pattern(name)), group, all)
 	}}
 	if err := t.list(folder, 0); err != nil {
 		l.Missing = append(l.Missing, "temporary files: "+err.Error())
@@ -151,23 +151,6 @@ func testPrefix(test string) string {
 		}
 	}
 	return test
-}
-
-// pattern replaces each run of digits in a name by "*", so that all files that os.CreateTemp makes
-// of "upload-*" have one pattern.
-func pattern(name string) string {
-	var b strings.Builder
-	digits := false
-	for _, r := range name {
-		is := r >= '0' && r <= '9'
-		if is && !digits {
-			b.WriteByte('*')
-		}
-		if digits = is; !is {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }
 
 // addDescriptors adds the descriptors, named by what they are open on.

@@ -340,14 +340,14 @@ func TestTemporaryFiles(t *testing.T) {
 		}
 		f.Close()
 	}
-	if n := take(t).named(File, filepath.Join(pattern(dir), "upload-*.txt"), ""); n != 3 {
+	if n := take(t).named(File, filepath.Join(Pattern(dir), "upload-*.txt"), ""); n != 3 {
 		t.Errorf("%d files", n)
 	}
 	t.Setenv("TMPDIR", filepath.Dir(filepath.Dir(mine)))
 	if err := os.WriteFile(filepath.Join(mine, "state-7"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if n := take(t).named(File, filepath.Join(pattern(filepath.Dir(mine)), filepath.Base(mine), "state-*"), ""); n != 1 {
+	if n := take(t).named(File, filepath.Join(Pattern(filepath.Dir(mine)), filepath.Base(mine), "state-*"), ""); n != 1 {
 		t.Errorf("%d files in the test's own folder", n)
 	}
 	t.Setenv("TMPDIR", filepath.Join(dir, "no", "such"))
@@ -435,7 +435,7 @@ func TestHost6(t *testing.T) {
 
 func TestPattern(t *testing.T) {
 	for name, want := range map[string]string{"upload-12.txt": "upload-*.txt", "a": "a", "001": "*", "a1b22": "a*b*"} {
-		if got := pattern(name); got != want {
+		if got := Pattern(name); got != want {
 			t.Errorf("%q is %q", name, got)
 		}
 	}

@@ -129,7 +129,7 @@ func explainUnheld(r *finding.Resource) []string {
 	case ledger.Thread:
 		return []string{"no goroutines grow with them: threads of C, or of goroutines that ended locked to theirs"}
 	case ledger.File:
-		if r.Level == 0 && filepath.Dir(r.Name) != filepath.Clean(os.TempDir()) {
+		if r.Level == 0 && filepath.Dir(r.Name) != ledger.Pattern(filepath.Clean(os.TempDir())) {
 			return []string{"they go with the test, as all in a folder of t.TempDir, and would stay in another folder: remove them"}
 		}
 		return []string{"they stay when the test ends: remove them, or make them in a folder of t.TempDir"}
