@@ -45,6 +45,7 @@ type Experiment struct {
 	restless        bool // goroutines ran on after op had returned, and the log names one
 	timers          timers
 	stuck           atomic.Bool // standard error says that a call does not return
+	header          string      // of the stack trace of the goroutine that calls op; "": no call was watched
 	slowestSnapshot time.Duration
 }
 

@@ -29,7 +29,6 @@ const maxStuckCalls = 12
 // A stuckWatch looks from time to time at which call is under way.
 type stuckWatch struct {
 	x          *Experiment
-	header     string // of the stack trace of the goroutine that calls op
 	interval   time.Duration
 	mu         sync.Mutex
 	timer      *time.Timer // nil once it is stopped
@@ -42,7 +41,10 @@ func (x *Experiment) watch() (stop func()) {
 	if x.Stderr == nil || x.stuck.Load() || realtime.InBubble() {
 		return func() {}
 	}
-	w := &stuckWatch{x: x, header: ownHeader(), interval: StuckAfter / looksAtCall}
+	if x.header == "" {
+		x.header = ownHeader() // takes as long as a stack trace; one goroutine makes all calls
+	}
+	w := &stuckWatch{x: x, interval: StuckAfter / looksAtCall}
 	w.arm()
 	return w.stop
 }
@@ -70,7 +72,7 @@ func (w *stuckWatch) look() {
 		w.seen, w.same = call, 0
 	} else if w.same++; w.same == looksAtCall {
 		w.x.stuck.Store(true)
-		w.x.announceStuck(call, w.header, looksAtCall*w.interval)
+		w.x.announceStuck(call, looksAtCall*w.interval)
 		return
 	}
 	w.timer.Reset(w.interval)
@@ -84,13 +86,13 @@ func ownHeader() string {
 }
 
 // announceStuck says where a call of op is, and what the calls before left behind.
-func (x *Experiment) announceStuck(call int64, header string, since time.Duration) {
+func (x *Experiment) announceStuck(call int64, since time.Duration) {
 	text := fmt.Sprintf("leakcheck: %s: op has not returned from call %s for %s", x.Test, textfmt.Count(call), since)
 	if left := x.limits.before.left(); left != "" {
 		text += "; until then " + left
 	}
 	for block := range strings.SplitSeq(realtime.AllStacks(), "\n\n") {
-		if strings.HasPrefix(block, header) {
+		if strings.HasPrefix(block, x.header) {
 			realtime.Goroutines(block, func(g *realtime.Goroutine) { text += x.stuckAt(g) })
 		}
 	}
