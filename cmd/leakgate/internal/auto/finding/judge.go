@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -30,6 +31,9 @@ const (
 	// Passing is growth in goroutines that come and go: each holds at most one object, and their
 	// number does not grow with each call.
 	Passing Class = "passing"
+	// Expiring is growth in a container from which the modules take what is old, though not as soon
+	// as it was waited for; or of the standard library's timers for deadlines.
+	Expiring Class = "expiring"
 	// Unnamed is growth that only the standard library makes, or nobody who is known.
 	Unnamed Class = "unnamed"
 	// Suppressed is growth that Modules.Ignored declares no leak.
@@ -52,6 +56,9 @@ type Modules struct {
 	// OnlyTests takes the name of a function and returns the function, the type of a method or the
 	// package that only tests use; "" if other code uses it.
 	OnlyTests func(function string) string
+	// Sweeps returns the function of a package that takes what is old out of a container, given by
+	// the name of its variable or field; "" if there is none.
+	Sweeps func(pkg, container string) string
 	// TestsAssign reports whether tests assign a value to a package variable.
 	TestsAssign func(variable string) bool
 	// Ignored reports whether growth with one of these names is declared no leak, and why.
@@ -126,6 +133,11 @@ func (m *Modules) judge(b verdict.Bound, e Evidence) Growth {
 	if (g.Class == Leak || g.Class == Dependency) && passes(b, e.Record.Bounds) {
 		g.Class, g.Module = Passing, ""
 	}
+	if g.Class == Leak {
+		if why := m.expires(&g); why != "" {
+			g.Class, g.Reason, g.Ended = Expiring, why, ""
+		}
+	}
 	if g.Class == Leak || g.Class == Dependency {
 		names := []string{b.Path, h.Root, h.CreatedBy}
 		if g.Maker != nil {
@@ -137,6 +149,33 @@ func (m *Modules) judge(b verdict.Bound, e Evidence) Growth {
 	}
 	g.Registry = g.Class == Leak && isRegistry(h)
 	return g
+}
+
+// element matches the names of containers on a path.
+var element = regexp.MustCompile(`(\w+)\[`)
+
+// expires says why what grows may go as time goes on, later than it was waited for; "" if it may
+// not.
+func (m *Modules) expires(g *Growth) string {
+	h := g.Bound.Holder
+	if h.Kind == "timer" && strings.Contains(h.Root, "(net.(*pipe).Set") {
+		return "it goes when the deadline is over"
+	}
+	if h.Kind == "goroutine" || h.Kind == "resource" {
+		return ""
+	}
+	packages := []string{h.Package}
+	if g.Maker != nil {
+		packages = append(packages, symbol.Package(g.Maker.Function))
+	}
+	for _, name := range element.FindAllStringSubmatch(g.Bound.Path, -1) {
+		for _, pkg := range packages {
+			if by := m.Sweeps(pkg, name[1]); by != "" {
+				return by + " takes out what is old, which was not waited for"
+			}
+		}
+	}
+	return ""
 }
 
 // isRegistry reports whether a package variable that holds growth is a map or a slice itself.

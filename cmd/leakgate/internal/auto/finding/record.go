@@ -109,6 +109,9 @@ func (s *Sorter) Notes(all bool) []string {
 	for _, line := range values(s.nonFindings[Unended]) {
 		notes = append(notes, "not ended by the test: "+line)
 	}
+	for _, line := range values(s.nonFindings[Expiring]) {
+		notes = append(notes, "may expire: "+line)
+	}
 	for _, c := range sorted(s.onlyInGroup) {
 		notes = append(notes, "grew once, and in no part of the tests when those were repeated: "+text(c.growth)+"; fed by "+c.fed[0].String())
 	}

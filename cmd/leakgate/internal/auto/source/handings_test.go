@@ -255,6 +255,58 @@ func Remove(name string) {}
 	}
 }
 
+// A sweep goes through a container by itself, removes what is older than AssertNoGrowth waits for,
+// and is used.
+func TestSweeps(t *testing.T) {
+	_, f := module(t, map[string]string{"app.go": `package app
+
+import "time"
+
+const soon, later = 5 * time.Second, 10 * time.Minute
+
+type entry struct{ at time.Time }
+
+var old, young, read, unused, another map[string]entry
+
+func init() { go sweepOld(); go sweepYoung(); get("") }
+
+func sweepOld() {
+	for k, e := range old {
+		if time.Since(e.at) > 2*later {
+			delete(old, k)
+		}
+	}
+}
+
+func sweepYoung() {
+	for k, e := range young {
+		if time.Since(e.at) > soon {
+			delete(young, k)
+		}
+	}
+}
+
+func get(k string) {
+	if e := read[k]; time.Since(e.at) > later {
+		delete(read, k)
+	}
+}
+
+func sweepUnused() {
+	for k, e := range unused {
+		if e.at.Before(time.Now()) {
+			delete(unused, k)
+		}
+	}
+}
+`})
+	require.Equal(t, "app.sweepOld", f.Sweeps("example.com/app", "old"))
+	for _, name := range []string{"young", "read", "unused", "another"} {
+		require.Empty(t, f.Sweeps("example.com/app", name), name)
+	}
+	require.Empty(t, f.Sweeps("example.com/other", "old"))
+}
+
 // The line that a call returns to is that of the next statement if the results are used there.
 func TestCallAt(t *testing.T) {
 	dir, _ := module(t, map[string]string{"app.go": `package app

@@ -28,12 +28,13 @@ type facts struct {
 	ends      map[string]ending   // how the use of a type is ended, by type
 	owners    map[string][]string // types whose end is that of a type without one, by that type
 	functions map[string]declaration
-	undo      map[string]undoing // what undoes what a function does, by its name
-	used      map[string]bool    // names of functions that are mentioned, and of types that values are made of
+	values    map[string]ast.Expr // with which constants and variables are declared
+	undo      map[string]undoing  // what undoes what a function does, by its name
+	used      map[string]bool     // names of functions that are mentioned, and of types that values are made of
 }
 
 func factsOf(files []*ast.File) *facts {
-	f := &facts{ends: methodsThatEnd(files), functions: functionsOf(files), used: used(files)}
+	f := &facts{ends: methodsThatEnd(files), functions: functionsOf(files), values: valuesOf(files), used: used(files)}
 	f.owners, f.undo = owners(files, f.ends), undoingOf(f.functions)
 	return f
 }

@@ -85,7 +85,7 @@ func (a *autoRun) modules(file string, p *source.Package) (*finding.Modules, err
 	}
 	m := &finding.Modules{
 		Own: append([]string{info.Main.Path, p.Module.Path}, slices.Collect(maps.Keys(a.workspace.Modules))...), Deps: make(map[string]string), Dirs: a.workspace.Modules,
-		Std: symbol.ModulesOf(info), Ignored: a.ignored.Match, Handings: a.sources.Handings, Ends: a.sources.Ends, CallAt: source.CallAt,
+		Std: symbol.ModulesOf(info), Ignored: a.ignored.Match, Handings: a.sources.Handings, Ends: a.sources.Ends, Sweeps: a.sources.Sweeps, CallAt: source.CallAt,
 		OnlyTests: func(function string) string {
 			if pkg := symbol.Package(function); a.listing.OnlyTest[pkg] {
 				return pkg
