@@ -361,9 +361,14 @@ func TestPeaksAreToldApart(t *testing.T) {
 	}
 	for _, s := range steady {
 		t.Run("steady/"+s.name, func(t *testing.T) {
-			r := &recorder{}
-			if !leakcheck.AssertPeak(r, s.op, leakcheck.MaxBytes(bound)) {
-				t.Errorf("it failed: %s", r.errors)
+			// On a busy machine a mark phase takes so long that it finds much of the garbage, and too
+			// few snapshots are taken to tell. Then it is unknown, which is no alarm.
+			var r *recorder
+			for range 3 {
+				r = &recorder{}
+				if leakcheck.AssertPeak(r, s.op, leakcheck.MaxBytes(bound)) || !strings.Contains(strings.Join(r.errors, "\n"), "UNKNOWN") {
+					break
+				}
 			}
 			if len(r.errors) != 0 || !strings.Contains(strings.Join(r.logs, "\n"), "op adds ") {
 				t.Errorf("%s, %s", r.errors, r.logs)
