@@ -3,6 +3,7 @@ package growth
 import (
 	"math"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -75,12 +76,14 @@ func (x *Experiment) record(n, enough int) (recorded int) {
 }
 
 // enoughRecorded returns how many calls of a batch leave minRecords objects of each leak, at most
-// n. The array of a slice, whose bytes grow, may be allocated in any call.
+// n. The array of a slice, whose bytes grow, may be allocated in any call, and so may the blocks of
+// a map, whose stacks tell who adds the entries.
 func (x *Experiment) enoughRecorded(n int) int {
 	enough := 0
 	for _, l := range x.finder.Growth().Leaks {
 		own := x.seriesOf(l)
-		if !own.IsExact() || isOfArrays(l) {
+		c := l.Container()
+		if !own.IsExact() || isOfArrays(l) || c != nil && strings.HasPrefix(c.Typ, "map[") {
 			return n
 		}
 		enough = max(enough, int(math.Ceil(minRecords/own.PerCall())))

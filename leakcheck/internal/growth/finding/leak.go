@@ -69,6 +69,21 @@ func (l *Leak) PerCall() float64 {
 // IsResource reports whether nothing on the heap and no goroutines grow with the leak.
 func (l *Leak) IsResource() bool { return len(l.Heads) == 0 && l.Goroutines == nil }
 
+// Container returns the map or slice whose elements grow; nil: none.
+func (l *Leak) Container() *tree.Branch {
+	if len(l.Heads) == 0 || l.Goroutines != nil {
+		return nil
+	}
+	head := l.Heads[0]
+	if strings.HasPrefix(head.Name, "[") && head.Parent != nil {
+		return head.Parent
+	}
+	if l.Measure != history.InObjects {
+		return head
+	}
+	return nil
+}
+
 // CountsTimers reports whether what grows by number is the timers of a root, or the functions that
 // they run, with what of them is not known. The root's name says what those are for.
 func (l *Leak) CountsTimers() bool {

@@ -57,7 +57,7 @@ func (w *Wording) making(l *finding.Leak) (made, filled []verdict.Call) {
 		}
 		break
 	}
-	if c := containerOf(l); c != nil {
+	if c := l.Container(); c != nil {
 		filled = w.allocatedBy(c)
 	}
 	if root, by := l.Registry(); by != nil {
@@ -108,18 +108,6 @@ func (w *Wording) maker(l *finding.Leak) []string {
 
 // isKey reports whether a branch is strings that are the keys of a map, which callers often make.
 func isKey(b *tree.Branch) bool { return strings.HasPrefix(b.Name, "[$key]") && b.Typ == "string" }
-
-// containerOf returns the map or slice whose elements grow; nil: none.
-func containerOf(l *finding.Leak) *tree.Branch {
-	head := l.Heads[0]
-	if strings.HasPrefix(head.Name, "[") && head.Parent != nil {
-		return head.Parent
-	}
-	if l.Measure != history.InObjects {
-		return head
-	}
-	return nil
-}
 
 // isIdle reports whether goroutines wait for a connection that its transport keeps for later
 // requests. Who made that transport has to close them.

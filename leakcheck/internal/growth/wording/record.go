@@ -140,7 +140,7 @@ func (w *Wording) holderOf(l *finding.Leak) *verdict.Holder {
 	}
 	h.Made, h.Filled = w.making(l)
 	if h.Filled != nil && len(l.Heads) > 0 {
-		if c := containerOf(l); c != nil {
+		if c := l.Container(); c != nil {
 			h.Container = c.Typ
 		}
 	}
