@@ -19,11 +19,10 @@ type operation struct {
 	after time.Duration // what has to be left when a call returns
 
 	calls   int64
-	current atomic.Int64 // the number of the call that has not returned, from 1; 0: none
-	failed  bool         // op failed the test in its last call and is not called again
-	late    bool         // there is no time for another call and a snapshot after it, or
-	short   error        // a limit leaves next to no memory
-	memory  headroom.Watch
+	current atomic.Int64  // the number of the call that has not returned, from 1; 0: none
+	failed  bool          // op failed the test in its last call and is not called again
+	late    bool          // there is no time for another call and a snapshot after it, or
+	short   error         // a limit leaves next to no memory
 	slowest time.Duration // of a call
 	spent   time.Duration // in all calls, and in waits for what they have left to other goroutines
 	took    [64]int64     // calls, by the length in bits of the nanoseconds that they took
@@ -62,14 +61,17 @@ const stackText = 1 << 10
 // look returns an error if a limit leaves next to no memory for another call, even without the
 // garbage of those before.
 func (o *operation) look() error {
-	o.memory.Reserve = stackText * int64(runtime.NumGoroutine())
-	err := o.memory.Look()
+	beside := stackText * int64(runtime.NumGoroutine())
+	err := memory.LookBeside(beside)
 	if err != nil {
 		debug.FreeOSMemory()
-		err = o.memory.Now()
+		err = memory.Now(beside)
 	}
 	return err
 }
+
+// memory looks at the limits for all experiments, each of which may take less time than that.
+var memory headroom.Watch
 
 // ended reports whether op is not called again.
 func (o *operation) ended() bool { return o.failed || o.late }

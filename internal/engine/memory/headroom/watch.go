@@ -15,8 +15,7 @@ import (
 // It is safe for concurrent use.
 type Watch struct {
 	System
-	Reserve int64        // bytes that are to be left beside; not to be set while others look
-	next    atomic.Int64 // when to look again, by realtime.Clock
+	next atomic.Int64 // when to look again, by realtime.Clock
 
 	mu       sync.Mutex
 	measured time.Duration
@@ -36,7 +35,10 @@ const (
 
 // Look returns the *Shortage of a limit that leaves next to nothing, nil if there is none. It may
 // be called very often.
-func (w *Watch) Look() error {
+func (w *Watch) Look() error { return w.LookBeside(0) }
+
+// LookBeside is Look, where some bytes are to be left beside.
+func (w *Watch) LookBeside(beside int64) error {
 	now, due := int64(realtime.Clock()), w.next.Load()
 	if now < due || !w.next.CompareAndSwap(due, now+int64(watchEvery)) {
 		return nil
@@ -47,25 +49,25 @@ func (w *Watch) Look() error {
 	defer w.mu.Unlock()
 	grown := residentBytes() - w.resident
 	since := time.Duration(now) - w.measured
-	if w.resident > 0 && since < ampleFor && w.room-grown > w.Reserve+watchMargin+ampleMargin {
+	if w.resident > 0 && since < ampleFor && w.room-grown > beside+watchMargin+ampleMargin {
 		w.next.Store(now + int64(ampleFor))
 		return nil
 	}
-	if w.resident > 0 && since < measureEach && w.room-grown > w.Reserve+watchMargin {
+	if w.resident > 0 && since < measureEach && w.room-grown > beside+watchMargin {
 		return nil
 	}
-	return w.measure(time.Duration(now))
+	return w.measure(time.Duration(now), beside)
 }
 
-// Now is Look, but measures the limits.
-func (w *Watch) Now() error {
+// Now is LookBeside, but measures the limits.
+func (w *Watch) Now(beside int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.measure(realtime.Clock())
+	return w.measure(realtime.Clock(), beside)
 }
 
-func (w *Watch) measure(now time.Duration) error {
-	n := watchMargin + w.Reserve
+func (w *Watch) measure(now time.Duration, beside int64) error {
+	n := watchMargin + beside
 	limits, margin := w.Limits(), Need{Resident: n, Private: n + heapGrowth, Address: n}
 	w.measured, w.resident, w.room = now, residentBytes(), math.MaxInt64
 	for i := range limits {
