@@ -422,8 +422,8 @@ func TestGrowthRecordsBriefly(t *testing.T) {
 		recorded  int           // calls
 		says      string
 	}{
-		{time.Millisecond, 1, 101, ""},     // for a tenth of a second
-		{27 * time.Millisecond, 1, 16, ""}, // as many as show the leak
+		{time.Millisecond, 1, 501, ""},     // for half a second
+		{27 * time.Millisecond, 1, 64, ""}, // as many as show the leak
 		{300 * time.Millisecond, 1, 7, cut + "7 of the last 1,000 calls were"},
 		{3 * time.Second, 1, 1, cut + "1 of the last 1,000 calls were"},
 		{27 * time.Millisecond, 100, 75, cut + "75 of the last 1,000 calls were"},

@@ -20,10 +20,10 @@ const (
 	recordTime = 2 * time.Second
 	// All calls are recorded for this long, however few would do: then nothing is left out of the
 	// figures of most messages.
-	freeTime = 100 * time.Millisecond
+	freeTime = 500 * time.Millisecond
 	// minRecords is how many objects of each leak recorded calls leave, if each call leaves the
-	// same number.
-	minRecords = 16
+	// same number. Small values share blocks of 16 bytes, of which one is recorded.
+	minRecords = 64
 )
 
 // recordBatch runs a batch, and records the allocations of its first calls. Later heap profiles of
@@ -77,16 +77,21 @@ func (x *Experiment) record(n, enough int) (recorded int) {
 
 // enoughRecorded returns how many calls of a batch leave minRecords objects of each leak, at most
 // n. The array of a slice, whose bytes grow, may be allocated in any call, and so may the blocks of
-// a map, whose stacks tell who adds the entries.
+// a map by pointers, whose stacks tell who adds entries for objects that others make.
 func (x *Experiment) enoughRecorded(n int) int {
 	enough := 0
 	for _, l := range x.finder.Growth().Leaks {
 		own := x.seriesOf(l)
 		c := l.Container()
-		if !own.IsExact() || isOfArrays(l) || c != nil && strings.HasPrefix(c.Typ, "map[") {
+		if !own.IsExact() || isOfArrays(l) || c != nil && isByPointers(c.Typ) {
 			return n
 		}
 		enough = max(enough, int(math.Ceil(minRecords/own.PerCall())))
 	}
 	return min(n, enough)
+}
+
+// isByPointers reports whether a type is a map whose keys are pointers or interfaces.
+func isByPointers(typ string) bool {
+	return strings.HasPrefix(typ, "map[*") || strings.HasPrefix(typ, "map[interface")
 }

@@ -39,6 +39,12 @@ var modules = &Modules{
 		}
 		return ""
 	},
+	Sweeps: func(pkg, container string) string {
+		if pkg == "example.com/app" && container == "answers" {
+			return "app.clean"
+		}
+		return ""
+	},
 	OnlyTests: func(function string) string {
 		if function == "example.com/app.(*fake).start" {
 			return "app.fake"
@@ -268,4 +274,26 @@ func TestPassing(t *testing.T) {
 	one.Goroutines = 1
 	held.Holder, held.Objects = &one, 1
 	require.Equal(t, []Class{Leak}, classes(held))
+}
+
+// What the modules take out of a container when it is old, and timers for deadlines, are no leaks.
+func TestExpiring(t *testing.T) {
+	made := stack("example.com/app.Resolve", "TestResolve")
+	for _, tt := range []struct {
+		path   string
+		holder verdict.Holder
+		want   Class
+	}{
+		{"example.com/app.answers[*]", verdict.Holder{Kind: "global", Root: "example.com/app.answers", Package: "example.com/app", Made: made}, Expiring},
+		{"example.com/app.others[*]", verdict.Holder{Kind: "global", Root: "example.com/app.others", Package: "example.com/app", Made: made}, Leak},
+		{"example.com/app.others[*].answers", verdict.Holder{Kind: "global", Root: "example.com/app.others", Package: "example.com/app", Made: made}, Leak},
+		{"example.com/app.clean.c.answers[*]", verdict.Holder{Kind: "frame", Root: "example.com/app.clean.c", Package: "example.com/app", Made: made}, Expiring},
+		{"example.com/app.answers[*]", verdict.Holder{Kind: "goroutine", Root: "example.com/app.run", Package: "example.com/app", Made: made}, Leak},
+		{"timer(net.(*pipe).SetDeadline).$fn", verdict.Holder{Kind: "timer", Root: "timer(net.(*pipe).SetDeadline)", Made: made}, Expiring},
+		{"timer(context.WithTimeout).$fn", verdict.Holder{Kind: "timer", Root: "timer(context.WithTimeout)", Made: made}, Leak},
+	} {
+		b := verdict.Bound{Path: tt.path, Verdict: verdict.Fail, Holder: &tt.holder}
+		all := modules.Sort(Evidence{Record: &verdict.Result{Bounds: []verdict.Bound{b}}})
+		require.Equal(t, tt.want, all[0].Class, tt.path)
+	}
 }

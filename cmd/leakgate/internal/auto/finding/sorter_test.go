@@ -20,6 +20,7 @@ var sorterModules = &Modules{
 	Own: []string{"example.com/app"}, Deps: map[string]string{"example.com/dep": "v1.2.0"}, Std: symbol.NamedModules(nil),
 	Handings:    func(string) []source.Handing { return nil },
 	Ends:        func(string) string { return "" },
+	Sweeps:      func(string, string) string { return "" },
 	OnlyTests:   func(string) string { return "" },
 	TestsAssign: func(string) bool { return false },
 	Ignored:     func(...string) (string, bool) { return "", false },
