@@ -178,12 +178,12 @@ func (x *experiment) call() error {
 	for ; called < times && !w.looked.Load() && !x.failed(); called++ {
 		x.op()
 	}
-	x.calls += called - 1
 	w.returned = realtime.Clock()
 	w.opEnded.Store(true)
 	took := x.Now().Sub(start)
 	w.end()
-	x.took = took / time.Duration(called) // the watcher uses the time of the call before
+	// The watcher uses the time and the number of the call before.
+	x.took, x.calls = took/time.Duration(called), x.calls+called-1
 	if x.failed() || x.found != nil || w.err != nil {
 		return x.inTime(ctx, w.err)
 	}
