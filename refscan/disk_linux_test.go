@@ -32,7 +32,7 @@ func TestImageOnDisk(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(root, "proc", "meminfo"), []byte(text), 0o644))
 	}
 	defer refscan.SetSystem(root)()
-	available(rest + image*3/4)
+	available(rest + image/2)
 	s, err = refscan.Capture()
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, s.Close()) }()
