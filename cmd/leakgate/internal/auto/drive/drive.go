@@ -116,8 +116,14 @@ type state struct {
 	report   *Report
 	located  map[string]bool     // roots that a group of one function is known to feed
 	subtests map[string][]string // subtests of each test that was explored alone, and grew
-	unsplit  []*Exploration      // in which something grows
+	unsplit  []growing           // groups that are to be split
 	others   [][]string          // parts of such groups, whose roots others are known to feed
+}
+
+// growing is a group in which roots grow.
+type growing struct {
+	*Exploration
+	roots []Root
 }
 
 // Run repeats functions of a binary, then holds the loops of benchmarks. It takes at most the
@@ -198,12 +204,11 @@ func (s *state) quickOnes(functions []string, end time.Time) error {
 	again := make(map[string]bool)
 	for {
 		left := s.left(functions, false)
-		if len(left) == 0 || time.Until(end) < minLeft || s.runs >= maxRuns || s.report.Broken != "" {
+		if len(left) == 0 || s.isOver(end) {
 			return nil
 		}
 		progress := s.progress(functions)
-		workers := max(1, min(s.Beside, len(left)/shareSize))
-		shares := slices.Collect(slices.Chunk(left, (len(left)+workers-1)/workers))
+		workers, shares := max(1, min(s.Beside, len(left)/shareSize)), [][]string{left}
 		if workers > 1 {
 			shares = slices.Collect(slices.Chunk(left, shareSize))
 		}
@@ -229,9 +234,8 @@ func (s *state) share(functions []string, end time.Time, slot int) error {
 	for {
 		s.mu.Lock()
 		left, before := s.left(functions, false), s.progress(functions)
-		over := s.runs >= maxRuns || s.report.Broken != ""
 		s.mu.Unlock()
-		if len(left) == 0 || over || time.Until(end) < minLeft {
+		if len(left) == 0 || s.isOver(end) {
 			return nil
 		}
 		explored, err := s.process(task{functions: left, end: end, probeEnd: end.Add(-minLeft), slot: slot})
@@ -246,6 +250,13 @@ func (s *state) share(functions []string, end time.Time, slot int) error {
 			return nil
 		}
 	}
+}
+
+// isOver reports whether no further process is worth its while until end.
+func (s *state) isOver(end time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Until(end) < minLeft || s.runs >= maxRuns || s.report.Broken != ""
 }
 
 // shareSize is how many functions of many one process has.
@@ -291,11 +302,11 @@ func (s *state) progress(functions []string) (n int) {
 // most of them sleep.
 func (s *state) slowOnes(functions []string) error {
 	return beside(max(1, s.Beside), s.waiting(functions), func(slot int, name string) error {
-		left := time.Until(s.end)
-		if left < minLeft {
+		if s.isOver(s.end) {
 			return nil
 		}
-		explored, err := s.process(task{functions: []string{name}, end: s.end, probeEnd: s.end, limit: max(quick, min(maxHang, left/patientCalls)), slot: slot})
+		limit := max(quick, min(maxHang, time.Until(s.end)/patientCalls))
+		explored, err := s.process(task{functions: []string{name}, end: s.end, probeEnd: s.end, limit: limit, slot: slot})
 		s.grown(explored)
 		return err
 	})
@@ -304,9 +315,9 @@ func (s *state) slowOnes(functions []string) error {
 // grown keeps the groups that are to be split, since something grows in them.
 func (s *state) grown(explored []Exploration) {
 	for i := range explored {
-		if e := &explored[i]; len(s.roots(e)) > 0 {
+		if roots := s.roots(&explored[i]); len(roots) > 0 {
 			s.mu.Lock()
-			s.unsplit = append(s.unsplit, e)
+			s.unsplit = append(s.unsplit, growing{&explored[i], roots})
 			s.mu.Unlock()
 		}
 	}

@@ -13,14 +13,14 @@ import (
 // hold explores the loops of benchmarks until end. It uses one process, and another after each that
 // a benchmark ends.
 func (s *state) hold(benchmarks []string, end time.Time) error {
-	for s.report.Broken == "" {
+	for {
 		var left []string
 		for _, name := range benchmarks {
 			if s.held[name] == nil {
 				left = append(left, name)
 			}
 		}
-		if len(left) == 0 || s.runs >= maxRuns || time.Until(end) < minLeft {
+		if len(left) == 0 || s.isOver(end) {
 			break
 		}
 		p, o, err := s.holdIn(left, end)

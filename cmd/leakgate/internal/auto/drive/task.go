@@ -159,41 +159,40 @@ func (s *state) roots(e *Exploration) []Root {
 func (s *state) splitAll(end time.Time) error {
 	todo := s.unsplit
 	s.unsplit = nil
-	return beside(max(1, s.Beside), todo, func(slot int, e *Exploration) error {
-		if time.Until(end) <= minLeft {
+	return beside(max(1, s.Beside), todo, func(slot int, g growing) error {
+		if s.isOver(end) {
 			s.mu.Lock()
-			s.unsplit = append(s.unsplit, e)
+			s.unsplit = append(s.unsplit, g)
 			s.mu.Unlock()
 			return nil
 		}
-		return s.split(e, end, slot)
+		return s.split(g, end, slot)
 	})
 }
 
 // split explores parts of a group while a root grows in it that no single function is known to
 // feed. Then it counts what functions hand out and end, which matters where something grows.
-func (s *state) split(e *Exploration, end time.Time, slot int) error {
-	roots := s.roots(e)
-	if len(e.Functions) == 1 {
-		if e.Lifetimes == nil {
-			return s.again(e, end, slot)
+func (s *state) split(g growing, end time.Time, slot int) error {
+	if len(g.Functions) == 1 {
+		if g.Lifetimes == nil {
+			return s.again(g.Exploration, end, slot)
 		}
-		s.locate(roots, true)
-		return s.splitTest(e, roots, end, slot)
+		s.locate(g.roots, true)
+		return s.splitTest(g, end, slot)
 	}
-	open := s.unlocated(roots)
+	open := s.unlocated(g.roots)
 	if len(open) == 0 {
 		return nil
 	}
-	named, parts := partsOf(e, open)
+	named, parts := partsOf(g.Exploration, open)
 	for i, part := range parts {
-		if named && len(s.unlocated(roots)) == 0 {
+		if named && len(s.unlocated(g.roots)) == 0 {
 			s.mu.Lock()
 			s.others = append(s.others, parts[i:]...)
 			s.mu.Unlock()
 			return nil
 		}
-		if err := s.part(part, end, slot); err != nil {
+		if _, err := s.part(part, end, slot); err != nil {
 			return err
 		}
 	}
@@ -240,17 +239,16 @@ func partsOf(e *Exploration, roots []Root) (named bool, parts [][]string) {
 func (s *state) splitOthers(end time.Time) error {
 	todo := s.others
 	s.others = nil
-	return beside(max(1, s.Beside), todo, func(slot int, part []string) error { return s.part(part, end, slot) })
+	return beside(max(1, s.Beside), todo, func(slot int, part []string) error {
+		_, err := s.part(part, end, slot)
+		return err
+	})
 }
 
-// part explores a part of a group, and splits it if something grows in it.
-func (s *state) part(functions []string, end time.Time, slot int) error {
-	_, err := s.explorePart(functions, end, slot)
-	return err
-}
-
-func (s *state) explorePart(functions []string, end time.Time, slot int) ([]Exploration, error) {
-	if time.Until(end) < minLeft || s.runs >= maxRuns || s.report.Broken != "" {
+// part explores a part of a group, splits it if something grows in it, and returns what it found
+// out about the whole part.
+func (s *state) part(functions []string, end time.Time, slot int) ([]Exploration, error) {
+	if s.isOver(end) {
 		return nil, nil
 	}
 	explored, err := s.process(task{functions: functions, end: end, probeEnd: end, together: true, lifetimes: true, limit: maxHang, slot: slot})
@@ -258,8 +256,8 @@ func (s *state) explorePart(functions []string, end time.Time, slot int) ([]Expl
 		return nil, err
 	}
 	for i := range explored {
-		if e := &explored[i]; len(s.roots(e)) > 0 {
-			if err := s.split(e, end, slot); err != nil {
+		if roots := s.roots(&explored[i]); len(roots) > 0 {
+			if err := s.split(growing{&explored[i], roots}, end, slot); err != nil {
 				return nil, err
 			}
 		}
@@ -269,7 +267,7 @@ func (s *state) explorePart(functions []string, end time.Time, slot int) ([]Expl
 
 // again explores the only function of a group once more, with what it hands out counted.
 func (s *state) again(e *Exploration, end time.Time, slot int) error {
-	explored, err := s.explorePart(e.Functions, end, slot)
+	explored, err := s.part(e.Functions, end, slot)
 	if len(explored) > 0 {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -280,21 +278,21 @@ func (s *state) again(e *Exploration, end time.Time, slot int) error {
 
 // splitTest explores the subtests of a group's only function as if they were functions. Each call
 // of the test runs one subtest and leaves out the others.
-func (s *state) splitTest(e *Exploration, roots []Root, end time.Time, slot int) error {
-	test := e.Functions[0]
-	subtests := s.subtests[test]
-	if len(subtests) < 2 || len(roots) == 0 {
+func (s *state) splitTest(g growing, end time.Time, slot int) error {
+	whole := Exploration{Record: g.Record, Lifetimes: g.Lifetimes}
+	s.mu.Lock()
+	for _, name := range s.subtests[g.Functions[0]] {
+		whole.Functions = append(whole.Functions, g.Functions[0]+"/"+name)
+	}
+	if len(whole.Functions) < 2 || len(g.roots) == 0 {
+		s.mu.Unlock()
 		return nil
 	}
-	whole := Exploration{Record: e.Record, Lifetimes: e.Lifetimes}
-	s.mu.Lock()
-	for _, name := range subtests {
-		name = test + "/" + name
-		whole.Functions = append(whole.Functions, name)
+	for _, name := range whole.Functions {
 		s.tried[name] = &Tried{Name: name}
 	}
 	s.mu.Unlock()
-	s.locate(roots, false)
-	defer s.locate(roots, true)
-	return s.split(&whole, end, slot)
+	s.locate(g.roots, false)
+	defer s.locate(g.roots, true)
+	return s.split(growing{&whole, g.roots}, end, slot)
 }
