@@ -3,7 +3,6 @@ package gotest
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -79,33 +78,35 @@ func Packages(cfg Query, patterns []string) (found []Package, matched int, err e
 		path, ok = strings.CutSuffix(p.ID, ".test")
 		return path, ok && p.Name == "main" && tested[path]
 	}
-	problems := make(map[string][]string) // by import path
-	for _, p := range roots {
-		path, ok := mainOf(p)
-		if !ok {
-			path = cmp.Or(p.ForTest, p.PkgPath)
+	problems := loadProblems(roots)
+	broken := make(map[string][]string) // problems by import path
+	if len(problems) > 0 {
+		for _, p := range roots {
+			path, ok := mainOf(p)
+			if !ok {
+				path = cmp.Or(p.ForTest, p.PkgPath)
+			}
+			broken[path] = append(broken[path], loadProblems([]*packages.Package{p})...)
 		}
-		problems[path] = slices.Concat(problems[path], loadProblems(p))
 	}
 	links := make(map[*packages.Package]bool)
-	sound := false
+	loads := false
 	for _, p := range roots {
 		path, isTest := mainOf(p)
-		broken := strings.Join(distinct(problems[path]), "\n")
 		switch {
-		case isTest && broken == "":
+		case isTest && len(broken[path]) == 0:
+			loads = true
 			found = append(found, Package{ImportPath: path, Dir: dirs[path], Leakcheck: linksLeakcheck(p, links)})
-			sound = true
-		case p.ForTest == "" && !isTest:
+		case isTest || p.ForTest != "":
+		default:
 			matched++
-			if broken = strings.Join(distinct(problems[p.PkgPath]), "\n"); broken != "" {
-				found = append(found, Package{ImportPath: p.PkgPath, Dir: dirs[p.PkgPath], Broken: broken})
+			if of := broken[p.PkgPath]; len(of) > 0 {
+				found = append(found, Package{ImportPath: p.PkgPath, Dir: dirs[p.PkgPath], Broken: strings.Join(distinct(of), "\n")})
 			}
 		}
 	}
-	all := slices.Concat(slices.Collect(maps.Values(problems))...)
-	if len(all) > 0 && (!sound || slices.ContainsFunc(found, func(p Package) bool { return p.Dir == "" })) {
-		return nil, 0, &LoadError{distinct(all)}
+	if len(problems) > 0 && (!loads || slices.ContainsFunc(found, func(p Package) bool { return p.Dir == "" })) {
+		return nil, 0, &LoadError{problems}
 	}
 	slices.SortFunc(found, func(a, b Package) int { return strings.Compare(a.ImportPath, b.ImportPath) })
 	return found, matched, nil
@@ -129,10 +130,11 @@ func linksLeakcheck(p *packages.Package, seen map[*packages.Package]bool) bool {
 	return false
 }
 
-// loadProblems returns the errors of a package and of what it imports.
-func loadProblems(root *packages.Package) []string {
+// loadProblems returns the errors of packages and of what they import, each once: a package and its
+// test variants repeat one another.
+func loadProblems(roots []*packages.Package) []string {
 	var out []string
-	packages.Visit([]*packages.Package{root}, nil, func(p *packages.Package) {
+	packages.Visit(roots, nil, func(p *packages.Package) {
 		for _, e := range p.Errors {
 			text := strings.TrimSpace(e.Msg)
 			if e.Pos != "" && e.Pos != "-" {
@@ -143,12 +145,17 @@ func loadProblems(root *packages.Package) []string {
 			}
 		}
 	})
-	return out
+	return distinct(out)
 }
 
-// distinct returns each line once: a package and its test variants repeat one another.
-func distinct(lines []string) []string {
-	return slices.Compact(slices.Sorted(slices.Values(lines)))
+// distinct returns each line once, in their order.
+func distinct(lines []string) (once []string) {
+	for _, line := range lines {
+		if !slices.Contains(once, line) {
+			once = append(once, line)
+		}
+	}
+	return once
 }
 
 // wrapping matches the text that packages.Load puts before the go command's own words

@@ -64,12 +64,17 @@ func (s *session) repeatTests(signals <-chan os.Signal, onSignal func(), handle 
 
 func (a *autoRun) run(ctx gocontext.Context) error {
 	inv := a.invocation
-	packages, err := source.Packages(source.Config{Dir: inv.Dir, Env: inv.Env, BuildFlags: inv.BuildFlags()}, a.loadable())
-	if err != nil {
-		return fmt.Errorf("cannot list packages:\n%w", err)
-	}
+	var err error
 	if a.ignored, err = finding.LoadSuppressions(inv.Dir); err != nil {
 		return err
+	}
+	paths := a.loadable()
+	if len(paths) == 0 { // to the go command, no path is the folder where it runs
+		return a.conclude()
+	}
+	packages, err := source.Packages(source.Config{Dir: inv.Dir, Env: inv.Env, BuildFlags: inv.BuildFlags()}, paths)
+	if err != nil {
+		return fmt.Errorf("cannot list packages:\n%w", err)
 	}
 	a.workspace, err = workspace.Open(workspace.Config{Dir: inv.Dir, Env: inv.Env, GOVERSION: a.report.GoVersion, Packages: packages})
 	if err != nil {
@@ -314,9 +319,9 @@ func (a *autoRun) coverage(took time.Duration) string {
 	case len(a.sorter.Notes(false)) > 0:
 		grows = ", no leak" // notes say what grows
 	}
-	text := ""
-	if partial := a.partial(); partial != "" {
-		text = partial + ": "
+	text := a.partial()
+	if text != "" {
+		text += ": "
 	}
 	text += fmt.Sprintf("repeated %d of %s in %.0f s%s", a.covered, textfmt.CountNoun(int64(all), "function"), took.Seconds(), grows)
 	if len(a.uncovered) == 0 {

@@ -27,9 +27,14 @@ func (a *autoRun) begin(p *source.Package) {
 func (a *autoRun) skip(p *source.Package) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.send(gotest.Event{Action: "start", Package: p.ImportPath})
-	a.send(gotest.Event{Action: "output", Package: p.ImportPath, Output: fmt.Sprintf("?   \t%s\t[no tests to repeat]\n", p.ImportPath)})
-	a.send(gotest.Event{Action: "skip", Package: p.ImportPath})
+	a.without(p.ImportPath, "[no tests to repeat]")
+}
+
+// without sends the events of a package of which nothing is repeated, and says why.
+func (a *autoRun) without(pkg, why string) {
+	a.send(gotest.Event{Action: "start", Package: pkg})
+	a.send(gotest.Event{Action: "output", Package: pkg, Output: "?   \t" + pkg + "\t" + why + "\n"})
+	a.send(gotest.Event{Action: "skip", Package: pkg})
 }
 
 // ended sends the events that go test would have sent about a package.
@@ -112,23 +117,16 @@ func (a *autoRun) unbuilt(ctx gocontext.Context, p *source.Package, failure erro
 		a.broken(pkg, failure.Error(), "build failed")
 		return
 	}
+	cause, remedy, short := "its tests build, and not with leakcheck beside them: "+failure.Error(), "please report this: https://github.com/leakgate/leakgate/issues", "it does not build with leakcheck"
+	if full != "" {
+		cause, remedy, short = "there is no room for its test binary: "+full, "make room where TMPDIR and the go command's cache are", "there is no room to build it"
+	}
 	a.packages++
 	a.undecided = append(a.undecided, pkg)
-	if full != "" {
-		if err := a.sorter.Unknown(pkg, "there is no room for its test binary: "+full, "make room where TMPDIR and the go command's cache are"); a.err == nil {
-			a.err = err
-		}
-		a.send(gotest.Event{Action: "start", Package: pkg})
-		a.send(gotest.Event{Action: "output", Package: pkg, Output: "?   \t" + pkg + "\tcould not tell: there is no room to build it\n"})
-		a.send(gotest.Event{Action: "skip", Package: pkg})
-		return
-	}
-	if err := a.sorter.Unknown(pkg, "its tests build, and not with leakcheck beside them: "+failure.Error(), "please report this: https://github.com/leakgate/leakgate/issues"); a.err == nil {
+	if err := a.sorter.Unknown(pkg, cause, remedy); a.err == nil {
 		a.err = err
 	}
-	a.send(gotest.Event{Action: "start", Package: pkg})
-	a.send(gotest.Event{Action: "output", Package: pkg, Output: "?   \t" + pkg + "\tcould not tell: it does not build with leakcheck\n"})
-	a.send(gotest.Event{Action: "skip", Package: pkg})
+	a.without(pkg, "could not tell: "+short)
 }
 
 // broken sends the events of a package that go test cannot build or load either.

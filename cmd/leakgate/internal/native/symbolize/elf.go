@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/dump"
-
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
