@@ -36,3 +36,10 @@ func IsRuntimeType(typ string) bool {
 func IsCompilerCache(root string) bool {
 	return strings.Contains(root, "..typeAssert.") || strings.Contains(root, "..interfaceSwitch.")
 }
+
+// IsMapByPointers reports whether a type is a map whose keys are pointers or interfaces: one that
+// adds something about objects that others make.
+func IsMapByPointers(typ string) bool {
+	key, ok := strings.CutPrefix(typ, "map[")
+	return ok && (strings.HasPrefix(key, "*") || strings.HasPrefix(key, "i") && !strings.HasPrefix(key, "int"))
+}

@@ -3,12 +3,12 @@ package growth
 import (
 	"math"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/realtime"
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
@@ -83,15 +83,10 @@ func (x *Experiment) enoughRecorded(n int) int {
 	for _, l := range x.finder.Growth().Leaks {
 		own := x.seriesOf(l)
 		c := l.Container()
-		if !own.IsExact() || isOfArrays(l) || c != nil && isByPointers(c.Typ) {
+		if !own.IsExact() || isOfArrays(l) || c != nil && symbol.IsMapByPointers(c.Typ) {
 			return n
 		}
 		enough = max(enough, int(math.Ceil(minRecords/own.PerCall())))
 	}
 	return min(n, enough)
-}
-
-// isByPointers reports whether a type is a map whose keys are pointers or interfaces.
-func isByPointers(typ string) bool {
-	return strings.HasPrefix(typ, "map[*") || strings.HasPrefix(typ, "map[interface")
 }

@@ -66,8 +66,13 @@ func Parse(text string, isProgram func(pkg string) bool) map[Origin]Goroutines {
 			most[key.origin] = key
 			all.State, all.Calls, all.Sleep = g.State, g.Calls, g.Sleep
 		}
-		all.Count, all.Frames, all.Ancestors = all.Count+g.Count, frames[key.origin], usual(ancestors[key.origin])
+		all.Count, all.Frames = all.Count+g.Count, frames[key.origin]
 		found[key.origin] = all
+	}
+	for origin, of := range ancestors {
+		all := found[origin]
+		all.Ancestors = usual(of)
+		found[origin] = all
 	}
 	return found
 }

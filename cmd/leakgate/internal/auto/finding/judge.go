@@ -226,7 +226,7 @@ func (m *Modules) classify(g *Growth, e Evidence) {
 func (m *Modules) making(b *verdict.Bound) (stack []verdict.Call, maker int) {
 	h := b.Holder
 	stacks := [][]verdict.Call{m.written(h.Made), m.written(h.Filled)}
-	if key, ok := strings.CutPrefix(h.Container, "map["); ok && strings.ContainsAny(key[:1], "*i") && !strings.HasPrefix(key, "int") {
+	if symbol.IsMapByPointers(h.Container) {
 		slices.Reverse(stacks)
 	}
 	stacks = slices.DeleteFunc(stacks, func(s []verdict.Call) bool { return len(s) == 0 })
