@@ -38,6 +38,18 @@ func newScratchModule(t *testing.T) *scratchModule {
 	return m
 }
 
+// empty removes all but go.mod.
+func (m *scratchModule) empty(t *testing.T) {
+	t.Helper()
+	entries, err := os.ReadDir(m.dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		if e.Name() != "go.mod" {
+			require.NoError(t, os.RemoveAll(filepath.Join(m.dir, e.Name())))
+		}
+	}
+}
+
 // run runs a command in a package's folder and returns what it printed, and whether it succeeded.
 func (m *scratchModule) run(t *testing.T, dir string, env []string, command ...string) (string, bool) {
 	t.Helper()

@@ -100,13 +100,7 @@ func TestNeedsEarlier(t *testing.T) {
 func TestEndToEndGoldenAlone(t *testing.T) {
 	require.Slow(t)
 	m := newScratchModule(t)
-	entries, err := os.ReadDir(m.dir)
-	require.NoError(t, err)
-	for _, e := range entries {
-		if e.Name() != "go.mod" {
-			require.NoError(t, os.RemoveAll(filepath.Join(m.dir, e.Name())))
-		}
-	}
+	m.empty(t)
 	m.write(t, "app_test.go", goldenApart)
 	if out, ok := m.run(t, ".", nil, "go", "test", "-c", "-o", "app.test", "."); !ok {
 		t.Fatal(out)

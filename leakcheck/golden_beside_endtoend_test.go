@@ -75,13 +75,7 @@ func TestAmong(t *testing.T) {
 func TestEndToEndGoldenBeside(t *testing.T) {
 	require.Slow(t)
 	m := newScratchModule(t)
-	entries, err := os.ReadDir(m.dir)
-	require.NoError(t, err)
-	for _, e := range entries {
-		if e.Name() != "go.mod" {
-			require.NoError(t, os.RemoveAll(filepath.Join(m.dir, e.Name())))
-		}
-	}
+	m.empty(t)
 	m.write(t, "app_test.go", goldenBeside)
 	if out, ok := m.run(t, ".", nil, "go", "test", "-c", "-o", "app.test", "."); !ok {
 		t.Fatal(out)

@@ -24,13 +24,7 @@ func TestEndToEndPackagePaths(t *testing.T) {
 		t.Run(path.Base(module), func(t *testing.T) {
 			m := newScratchModule(t)
 			m.write(t, "go.mod", strings.Replace(m.read(t, "go.mod"), "example.com/app", module, 1))
-			entries, err := os.ReadDir(m.dir)
-			require.NoError(t, err)
-			for _, e := range entries {
-				if e.Name() != "go.mod" {
-					require.NoError(t, os.RemoveAll(filepath.Join(m.dir, e.Name())))
-				}
-			}
+			m.empty(t)
 			imports, table := "", ""
 			for i, shape := range pathShapes {
 				source, leak := shapedPackage, fmt.Sprintf("p%d.Watch()", i)
