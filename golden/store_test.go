@@ -266,6 +266,9 @@ func TestLinksOutside(t *testing.T) {
 		if err := os.Symlink(target, link); err != nil {
 			t.Skip(err)
 		}
+		if to, err := os.Readlink(link); err != nil || to != target {
+			t.Skip("the system says that it made a link, and did not: ", to, err) // wine 8
+		}
 		_, err := Read(link)
 		for _, err := range []error{err, Write(link, f)} {
 			if err == nil || !strings.Contains(err.Error(), why) {
