@@ -34,7 +34,7 @@ var corpusLeaks = map[string]string{
 	"SyncMap":         "+1.00 *corpus.Session/op … via example.com/corpus.byTime[*]",
 	"Pool":            "+1.00 *bytes.Buffer/op (+10.1 KiB/op) via example.com/corpus.buffers.free[*]",
 	"Append":          "+1.00 string/op … via example.com/corpus.journal[*]",
-	"Defer":           "… func corpus.consume.deferwrap1/op … via example.com/corpus.consume.$defer",
+	"Defer":           "+1.00 *corpus.Session/op … via example.com/corpus.consume.$defer",
 	"BufferedChannel": "+1.00 *corpus.Session/op … via example.com/corpus.audit[*]",
 	"Cache":           "+1.00 *corpus.Session/op … via example.com/corpus.cache.results[*]",
 	"Body":            "+1.00 goroutine/op … in net/http.(*persistConn).readLoop",

@@ -30,6 +30,21 @@ var all = []example{
 		},
 	},
 	{
+		folder: "service",
+		roots:  []string{"main.events"},
+		fails: map[string][]string{
+			"TestListen": {"memory of process ", "+1.00 chan string/op", "via main.events.listeners[$key]", "main.events (main.go:19)"},
+		},
+	},
+	{
+		folder:   "dns",
+		upstream: "github.com/miekg/dns", leaky: "v1.0.14", fixed: "v1.1.0",
+		roots: []string{"github.com/miekg/dns.(*Server).serveTCP.srv"},
+		fails: map[string][]string{
+			"TestQuestions": {"memory of process ", "+1.00 *net.TCPConn/op", "via github.com/miekg/dns.(*Server).serveTCP.srv.conns[$key]", "in the field conns of github.com/miekg/dns.Server"},
+		},
+	},
+	{
 		folder:   "gorilla-sessions",
 		upstream: "github.com/gorilla/sessions", leaky: "v1.1.3", fixed: "v1.2.0",
 		roots: []string{"github.com/gorilla/context.data", "github.com/gorilla/context.datat"},

@@ -73,6 +73,9 @@ func TestGoldens(t *testing.T) {
 				if m.need != nil {
 					m.need(t)
 				}
+				if e.fails["TestRetained"] == nil {
+					return // it has no golden file
+				}
 				dir := copyWithoutGoldens(t, files)
 				args := append([]string{"-run=^TestRetained$", "."}, m.args...)
 

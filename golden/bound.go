@@ -44,10 +44,7 @@ func Within(n int64, percent int) Bound {
 // Any returns the bound *.
 func Any() Bound { return Bound{form: anything} }
 
-// Max returns the largest number that the bound allows, and false if there is none. Inlined at all
-// of its calls, it would take kilobytes of each test binary.
-//
-//go:noinline
+// Max returns the largest number that the bound allows, and false if there is none.
 func (b Bound) Max() (n int64, limited bool) {
 	switch b.form {
 	case within:

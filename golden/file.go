@@ -62,20 +62,15 @@ func (f *File) Entries() []Entry { return slices.Clone(f.entries) }
 // Bytes returns the text of the file in its one canonical form: sorted, aligned, with LF line ends.
 // Parse of the result gives the same file again.
 func (f *File) Bytes() []byte {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s%d", headerWords, Version)
+	b := fmt.Appendf(nil, "%s%d", headerWords, Version)
 	if f.headerComment != "" {
-		b.WriteString("  # " + f.headerComment)
+		b = append(append(b, "  # "...), f.headerComment...)
 	}
-	b.WriteByte('\n')
-	b.WriteString(joinLines(f.head))
+	b = append(append(b, '\n'), joinLines(f.head)...)
 	for _, e := range f.entries {
-		b.WriteString(e.Above)
-		b.WriteString(e.String())
-		b.WriteByte('\n')
+		b = append(append(append(b, e.Above...), e.String()...), '\n')
 	}
-	b.WriteString(joinLines(f.tail))
-	return []byte(b.String())
+	return append(b, joinLines(f.tail)...)
 }
 
 // sortEntries sorts by path and type, which no two entries share.

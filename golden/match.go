@@ -47,7 +47,7 @@ func assign(entries []Entry, ms []Measurement) (covered [][]Measurement, unliste
 		}
 		covered[i] = append(covered[i], m)
 	}
-	return covered, adopt(entries, covered, unlisted)
+	return covered, matchRenamed(entries, covered, unlisted)
 }
 
 // compareSpecific orders patterns, the most specific first: more literal text in the path, then a

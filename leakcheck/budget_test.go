@@ -10,8 +10,8 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
@@ -19,10 +19,12 @@ import (
 func (w *world) slowGrowth(op, timeout time.Duration, opts ...GrowthOption) (t *fakeT, o *assertion.Outcome, calls int) {
 	t = &fakeT{name: "TestLogout", timeout: timeout}
 	c := w.Checker
-	none := func(func(string) bool) map[pile.Origin]pile.Goroutines { return map[pile.Origin]pile.Goroutines{} }
+	none := func(func(string) bool) map[goroutine.Origin]goroutine.Pile {
+		return map[goroutine.Origin]goroutine.Pile{}
+	}
 	slow := func() { calls++; w.slept += op }
 	a := &assertion.Assertion{Checker: c, T: t, Env: c.Environment(), Req: newGrowthRequest(slow, opts), Test: t.name, Time: c.Budget(t)}
-	return t, growth.NewExperiment(a, slow, none, growth.Watchers{}).Judge(), calls
+	return t, growth.NewExperiment(a, slow, growth.Source{Goroutines: none}).Judge(), calls
 }
 
 func TestBudgetOfGrowth(t *testing.T) {

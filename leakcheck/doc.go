@@ -23,7 +23,8 @@
 // file. ExpectCollected and AssertCollected name one object that has to be garbage. AssertAllocs
 // bounds what one call allocates, AssertPeak what is alive while a call runs. Find is
 // AssertRetained without a test; ReportRetained and ReportAllocs add figures to a benchmark;
-// VerifyTestMain asserts once for all tests of a package.
+// VerifyTestMain asserts once for all tests of a package. With InProcess, AssertNoGrowth,
+// AssertRetained and Find look into another process: a server that the test has started.
 //
 // # Selectors
 //

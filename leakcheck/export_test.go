@@ -6,7 +6,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -52,5 +51,5 @@ func AssertRetainedCounting(t TestingT, reads map[string]int, opts ...Option) bo
 func AssertNoGrowthAsleep(t TestingT, op func(), sleep func(time.Duration), opts ...GrowthOption) bool {
 	world := assertion.ThisProcess()
 	world.Sleep = sleep
-	return growth.AssertNoGrowth(world, t, environ.CallSite(1), op, newGrowthRequest(op, opts), pile.CountAll, growth.OfThisProcess())
+	return growth.AssertNoGrowth(world, t, environ.CallSite(1), op, newGrowthRequest(op, opts), growth.ThisProcess())
 }

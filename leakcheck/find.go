@@ -21,7 +21,9 @@ import (
 // It leaves no artifacts and no record for leakgate run, costs as much as AssertRetained, and may
 // be called from several goroutines, which take turns.
 func Find(opts ...Option) error {
-	return found(assertion.ThisProcess().Find(environ.CallSite(1), newRequest(opts)))
+	r := newRequest(opts)
+	defer r.Close()
+	return found(assertion.About(r.Process).Find(environ.CallSite(1), r))
 }
 
 func found(o *assertion.Outcome) error {

@@ -304,7 +304,7 @@ func TestGoldenScope(t *testing.T) {
 
 func TestGoldenSince(t *testing.T) {
 	w := newWorld(t, report(sessions(5)), report(sessions(7)))
-	base := &Baseline{*w.TakeBaseline(&fakeT{})}
+	base := &Baseline{*w.TakeBaseline(&fakeT{}, nil)}
 	if ft, ok := w.assert(Since(base)); !ok {
 		t.Fatal(ft.errorText())
 	}

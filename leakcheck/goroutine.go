@@ -18,9 +18,13 @@ type StackSelector struct{ of request.GoroutineSelector }
 // go statement that created them: "example.com/app.(*Pool).run", "app.NewPool", "app.**" for all of
 // a package. Closures belong to the function that they are written in. A function given to
 // sync.WaitGroup.Go or errgroup.Group.Go counts as the one that the goroutine started in. Import
-// paths may be shortened and wildcards are as for Root. A pattern that no function of the program
-// matches fails the test; so does a function that goroutines are in, if none started there. The
-// runtime's own goroutines never count, and Scope and Ignore have no effect.
+// paths may be shortened and wildcards are as for Root. The runtime's own goroutines never count,
+// and Scope and Ignore have no effect.
+//
+// A pattern that no function of the program matches fails the test. So does, without wildcards, a
+// function that goroutines are in, if none started there, and one in which none can start: neither
+// it nor its closures have a go statement, no go statement names it, and nothing that may start it
+// gets it as a func value. The message has the functions with go statements that it calls.
 //
 //	leakcheck.AssertRetained(t, leakcheck.Goroutines("app.NewPool").Max(4))
 //

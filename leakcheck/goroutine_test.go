@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/leakgate/leakgate/internal/testkit/reporttest"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
@@ -13,38 +14,10 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// stackOf makes a stack from pairs of a function and its frame's size, the outermost first.
-func stackOf(frames ...any) *refscan.StackTrace {
-	t := &refscan.StackTrace{Base: 8}
-	for i := len(frames) - 2; i >= 0; i -= 2 {
-		l := &refscan.StackLocation{Func: frames[i].(string), File: "example.com/app/pool.go", Line: 40 + i, StartLine: 30}
-		l.Wrapper = strings.Contains(l.Func, ".gowrap")
-		t.Frames = append(t.Frames, refscan.StackFrame{StackLocation: l, Size: int64(frames[i+1].(int))})
-	}
-	t.Frames = append(t.Frames, refscan.StackFrame{StackLocation: &refscan.StackLocation{Func: "runtime.goexit"}, Size: 8})
-	return t
-}
-
-// several makes goroutines of 64 KiB of stack.
-func several(n int, entry, createdBy string, t *refscan.StackTrace) []*refscan.GoroutineStack {
-	used := t.Base
-	for _, f := range t.Frames {
-		used += f.Size
-	}
-	var all []*refscan.GoroutineStack
-	for range n {
-		all = append(all, &refscan.GoroutineStack{
-			Lo: 0x10000, Hi: 0x20000, SP: 0x20000 - uint64(used), Trace: t, State: "waiting", WaitReason: "chan receive",
-			Entry: entry, CreatedBy: createdBy, CreatedFile: "example.com/app/pool.go", CreatedLine: 31,
-		})
-	}
-	return all
-}
-
 // pool is n workers with a frame of some size.
 func pool(n, frame int) []*refscan.GoroutineStack {
-	return several(n, "example.com/app.New.gowrap1", "example.com/app.New",
-		stackOf("example.com/app.New.gowrap1", 40, "example.com/app.(*pool).run", 100, "example.com/app.(*pool).handle", frame, "runtime.gopark", 32))
+	return reporttest.Goroutines(n, "example.com/app.New.gowrap1", "example.com/app.New",
+		reporttest.StackOf("example.com/app.New.gowrap1", 40, "example.com/app.(*pool).run", 100, "example.com/app.(*pool).handle", frame, "runtime.gopark", 32))
 }
 
 // onStacks gives the world goroutines.
@@ -54,14 +27,14 @@ func (w *world) onStacks(goroutines ...[]*refscan.GoroutineStack) {
 
 func TestGoroutineBounds(t *testing.T) {
 	w := newWorld(t, report(sessions(1)))
-	tool := several(1, "github.com/leakgate/leakgate/refscan.collectNow", "github.com/leakgate/leakgate/refscan.collect", stackOf("github.com/leakgate/leakgate/refscan.collectNow", 10))
-	system := several(1, "runtime.bgsweep", "", stackOf("runtime.bgsweep", 10))
+	tool := reporttest.Goroutines(1, "github.com/leakgate/leakgate/refscan.collectNow", "github.com/leakgate/leakgate/refscan.collect", reporttest.StackOf("github.com/leakgate/leakgate/refscan.collectNow", 10))
+	system := reporttest.Goroutines(1, "runtime.bgsweep", "", reporttest.StackOf("runtime.bgsweep", 10))
 	system[0].System = true
-	self := several(1, "testing.tRunner", "testing.(*T).Run", stackOf("testing.tRunner", 100, "example.com/app.TestX", 200,
+	self := reporttest.Goroutines(1, "testing.tRunner", "testing.(*T).Run", reporttest.StackOf("testing.tRunner", 100, "example.com/app.TestX", 200,
 		"github.com/leakgate/leakgate/leakcheck.AssertRetained", 5000, "runtime.gopark", 6000))
 	self[0].Self = true
-	closure := several(2, "example.com/app.New.func1", "example.com/app.New", stackOf("example.com/app.New.func1", 50))
-	yaml := several(1, "gopkg.in/yaml%2ev3.load", "example.com/app.New", stackOf("gopkg.in/yaml%2ev3.load", 50))
+	closure := reporttest.Goroutines(2, "example.com/app.New.func1", "example.com/app.New", reporttest.StackOf("example.com/app.New.func1", 50))
+	yaml := reporttest.Goroutines(1, "gopkg.in/yaml%2ev3.load", "example.com/app.New", reporttest.StackOf("gopkg.in/yaml%2ev3.load", 50))
 	w.onStacks(pool(3, 1000), tool, system, self, closure, yaml)
 
 	pass := []Option{
@@ -118,29 +91,6 @@ func TestGoroutineBounds(t *testing.T) {
 	}
 }
 
-func TestStartOf(t *testing.T) {
-	wait := func(frames ...any) *refscan.GoroutineStack {
-		return several(1, "entry", "creator", stackOf(append(frames, "sync.runtime_Semacquire", 10, "runtime.gopark", 32)...))[0]
-	}
-	for want, g := range map[string]*refscan.GoroutineStack{
-		"app.run":                  wait("app.run", 10),
-		"app.(*T).run":             wait("app.New.gowrap1", 10, "app.(*T).run", 10),
-		"app.New.func1":            wait("sync.(*WaitGroup).Go.func1", 10, "app.New.func1", 10),
-		"app.Fetch.func2":          wait("golang.org/x/sync/errgroup.(*Group).Go.func1", 10, "app.Fetch.func2", 10),
-		"app.outer":                wait("app.outer", 10, "sync.(*WaitGroup).Go.func1", 10),
-		"entry":                    wait("sync.(*WaitGroup).Go.func1", 10), // it ends
-		"gopkg.in/yaml.v3.(*T).do": wait("gopkg.in/yaml%2ev3.(*T).do", 10),
-	} {
-		if got, _ := goroutine.StartOf(g); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-	}
-	c := goroutine.TakeCensus([]*refscan.GoroutineStack{wait("sync.(*WaitGroup).Go.func1", 10, "example.com/app.New.func1", 10)})[0]
-	if m := c.CountLine(); m.Path != "goroutine:example.com/app.New.func" || m.Type != "created by creator" {
-		t.Error(m)
-	}
-}
-
 func TestGoroutineMisuse(t *testing.T) {
 	w := newWorld(t, report(sessions(1)))
 	for _, c := range []struct {
@@ -189,7 +139,7 @@ func TestGoroutineUnwalkable(t *testing.T) {
 func TestLeakedMessage(t *testing.T) {
 	w := newWorld(t)
 	var leaked []*refscan.LeakedGoroutine
-	for _, g := range append(pool(2, 1000), several(1, "other.org/lib.run", "other.org/lib.Start", stackOf("other.org/lib.run", 10))...) {
+	for _, g := range append(pool(2, 1000), reporttest.Goroutines(1, "other.org/lib.run", "other.org/lib.Start", reporttest.StackOf("other.org/lib.run", 10))...) {
 		leaked = append(leaked, &refscan.LeakedGoroutine{GoroutineStack: g, HeapObjects: 3, HeapBytes: 1 << 20})
 	}
 	w.onStacks(pool(4, 1000))
@@ -217,7 +167,7 @@ still so in the last of 3 snapshots: waiting does not help`)
 func TestGoroutineGolden(t *testing.T) {
 	w := newWorld(t, report(sessions(1)))
 	record := []Option{Goroutines("app.**").Recorded(), Goroutines("app.New").Recorded(), Stack("app.**").Recorded()}
-	closure := several(2, "example.com/app.New.func2.1", "example.com/app.New.func2", stackOf("example.com/app.New.func2.1", 50))
+	closure := reporttest.Goroutines(2, "example.com/app.New.func2.1", "example.com/app.New.func2", reporttest.StackOf("example.com/app.New.func2.1", 50))
 	run := func(goroutines ...[]*refscan.GoroutineStack) (*fakeT, bool) {
 		w.onStacks(append(goroutines, closure)...)
 		return w.assert(record...)
@@ -268,37 +218,6 @@ func TestGoroutineGolden(t *testing.T) {
 	} {
 		if !strings.Contains(after, line) {
 			t.Errorf("no %q in\n%s", line, after)
-		}
-	}
-}
-
-func TestSizeStep(t *testing.T) {
-	for size, want := range map[int64]int64{
-		0: 0, 6144: 0, 6145: 8192, 8192: 8192, 12288: 8192, 12289: 16384, 64 << 10: 64 << 10, 64<<10 + 500: 64 << 10,
-		96 << 10: 64 << 10, 96<<10 + 1: 128 << 10, 1 << 40: 1 << 40,
-	} {
-		if got := goroutine.SizeStep(size); got != want {
-			t.Errorf("%d: %d, want %d", size, got, want)
-		}
-	}
-}
-
-func TestSourceName(t *testing.T) {
-	for function, want := range map[string]string{
-		"example.com/app.New":               "example.com/app.New",
-		"example.com/app.New.func1":         "example.com/app.New",
-		"example.com/app.New.func1.2":       "example.com/app.New",
-		"example.com/app.New.gowrap1":       "example.com/app.New",
-		"example.com/app.(*T[...]).Run":     "example.com/app.(*T[...]).Run",
-		"example.com/app.New-range1":        "example.com/app.New",
-		"example.com/app.functional":        "example.com/app.functional",
-		"example.com/app.funcs.func3":       "example.com/app.funcs",
-		"example.func1.com/app.New":         "example.func1.com/app.New",
-		"gopkg.in/yaml.v3.(*parser).func12": "gopkg.in/yaml.v3.(*parser)",
-	} {
-		got, closure := goroutine.SourceName(function)
-		if got != want || closure != (got != function) {
-			t.Errorf("%s: %s, %v", function, got, closure)
 		}
 	}
 }

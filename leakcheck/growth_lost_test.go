@@ -12,21 +12,24 @@ import (
 // TestGrowthOfLostResources checks that the verdict is unknown where resources can be read at
 // first, and later not, unless something else grows.
 func TestGrowthOfLostResources(t *testing.T) {
-	const files, children = "temporary files: there are more than 20000", "child processes: no such file"
+	nothing, noList := ledger.Unread{}, ledger.Unread{Err: errors.New("no list")}
+	files := ledger.Unread{Kind: ledger.File, Err: errors.New("there are more than 20000")}
+	forbidden := ledger.Unread{Kind: ledger.File, Err: errors.New("permission denied")}
+	children := ledger.Unread{Kind: ledger.Process, Err: errors.New("no such file")}
 	for name, c := range map[string]struct {
-		missing []string // at the snapshots, the last for all that follow
+		missing []ledger.Unread // at the snapshots, the last for all that follow
 		grows   bool
 		unknown bool
 	}{
-		"never":               {[]string{""}, false, false},
-		"at first":            {[]string{files}, false, false},
-		"at first alone":      {[]string{files, ""}, false, false},
-		"later":               {[]string{"", files}, false, true},
-		"in the middle":       {[]string{"", files, ""}, false, true},
-		"another kind":        {[]string{files, children}, false, true},
-		"for another reason":  {[]string{files, "temporary files: permission denied"}, false, false},
-		"where memory grows":  {[]string{"", files}, true, false},
-		"no list at one look": {[]string{"", "?", ""}, false, false},
+		"never":               {[]ledger.Unread{nothing}, false, false},
+		"at first":            {[]ledger.Unread{files}, false, false},
+		"at first alone":      {[]ledger.Unread{files, nothing}, false, false},
+		"later":               {[]ledger.Unread{nothing, files}, false, true},
+		"in the middle":       {[]ledger.Unread{nothing, files, nothing}, false, true},
+		"another kind":        {[]ledger.Unread{files, children}, false, true},
+		"for another reason":  {[]ledger.Unread{files, forbidden}, false, false},
+		"where memory grows":  {[]ledger.Unread{nothing, files}, true, false},
+		"no list at one look": {[]ledger.Unread{nothing, noList, nothing}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			figures := []int64{1, 1, 1, 1, 1, 1, 1}
@@ -37,12 +40,12 @@ func TestGrowthOfLostResources(t *testing.T) {
 			n := 0
 			w.Resources = func(string) (*ledger.Ledger, error) {
 				why := c.missing[min(n, len(c.missing)-1)]
-				if n++; why == "?" {
-					return nil, errors.New("no list")
+				if n++; why == noList {
+					return nil, why
 				}
 				l := &ledger.Ledger{}
-				if why != "" {
-					l.Missing = []string{why}
+				if why != nothing {
+					l.Missing = []ledger.Unread{why}
 				}
 				return l, nil
 			}

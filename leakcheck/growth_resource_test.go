@@ -8,8 +8,8 @@ import (
 
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -112,10 +112,10 @@ func TestFilesOfOp(t *testing.T) {
 		}
 		ft := &fakeT{name: "TestLogout"}
 		op := func() { made++ }
-		none := func(func(string) bool) map[pile.Origin]pile.Goroutines {
-			return map[pile.Origin]pile.Goroutines{}
+		none := func(func(string) bool) map[goroutine.Origin]goroutine.Pile {
+			return map[goroutine.Origin]goroutine.Pile{}
 		}
-		if growth.AssertNoGrowth(w.Checker, ft, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, tenAndTen), none, growth.Watchers{}) {
+		if growth.AssertNoGrowth(w.Checker, ft, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, tenAndTen), growth.Source{Goroutines: none}) {
 			t.Fatal("passed")
 		}
 		ft.end()
@@ -128,9 +128,9 @@ func TestFilesOfOp(t *testing.T) {
 // program's at the same rate.
 func TestThreadsOfGoroutines(t *testing.T) {
 	w := newWorld(t, growing(sessions, 10, 20, 40, 80, 160)...)
-	var counts []map[pile.Origin]pile.Goroutines
+	var counts []map[goroutine.Origin]goroutine.Pile
 	for _, n := range []int64{10, 20, 40, 80, 160} {
-		counts = append(counts, map[pile.Origin]pile.Goroutines{
+		counts = append(counts, map[goroutine.Origin]goroutine.Pile{
 			{Entry: "example.com/app.readDevice", CreatedBy: "example.com/app.New"}: {Count: n},
 		})
 	}

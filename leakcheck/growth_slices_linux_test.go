@@ -179,6 +179,8 @@ var sliceOps = []struct {
 		},
 		opts:  []leakcheck.GrowthOption{leakcheck.Iterations(20), leakcheck.Full()},
 		found: "in []*int via github.com/leakgate/leakgate/leakcheck_test.sliced.marks\n",
+		// on a busy machine, where the last batch has too few calls to fill another array
+		noted: "+1.6 B/op via github.com/leakgate/leakgate/leakcheck_test.sliced.marks, in arrays that had room for them (",
 	},
 	{
 		name: "each call adds another number, in an object",

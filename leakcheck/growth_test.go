@@ -12,24 +12,25 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/calls"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/refscan"
 )
 
 // growth runs AssertNoGrowth in the world. calls is how often it called its op. goroutinesAt has
 // the goroutines at each snapshot.
-func (w *world) growth(goroutinesAt []map[pile.Origin]pile.Goroutines, opts ...GrowthOption) (t *fakeT, ok bool, calls int) {
+func (w *world) growth(goroutinesAt []map[goroutine.Origin]goroutine.Pile, opts ...GrowthOption) (t *fakeT, ok bool, calls int) {
 	t = &fakeT{name: "TestLogout"}
-	count := func(func(string) bool) map[pile.Origin]pile.Goroutines {
+	count := func(func(string) bool) map[goroutine.Origin]goroutine.Pile {
 		if goroutinesAt == nil {
-			return map[pile.Origin]pile.Goroutines{}
+			return map[goroutine.Origin]goroutine.Pile{}
 		}
 		return goroutinesAt[min(w.snapshots-1, len(goroutinesAt)-1)]
 	}
 	op := func() { calls++ }
-	ok = growth.AssertNoGrowth(w.Checker, t, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, opts), count, growth.Watchers{})
+	ok = growth.AssertNoGrowth(w.Checker, t, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, opts), growth.Source{Goroutines: count})
 	t.end()
 	return t, ok, calls
 }
@@ -85,7 +86,7 @@ func TestGrowthSeries(t *testing.T) {
 	tests := []struct {
 		name      string
 		make      func(int64) *refscan.Node
-		figures   []int64 // after 10, 20, 40, 80, 160, once more 160, and then 200, 272, 350 and up to 806 calls; 320 and so on after a fall
+		figures   []int64 // one for each snapshot; callsOf says after how many calls it is taken
 		snapshots int
 		leaks     bool
 	}{
@@ -232,18 +233,18 @@ for a profile of all that is retained: go test -artifacts, or leakgate run`)
 }
 
 func TestGrowthOfGoroutines(t *testing.T) {
-	origin := pile.Origin{Entry: "example.com/app.watch[...]", Started: "", CreatedBy: "example.com/app.New[...]", CreatedAt: "/src/app/watch.go:20"}
-	steady := pile.Origin{Entry: "example.com/app.serve", Started: "", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/watch.go:30"}
+	origin := goroutine.Origin{Entry: "example.com/app.watch[...]", Started: "", CreatedBy: "example.com/app.New[...]", CreatedAt: "/src/app/watch.go:20"}
+	steady := goroutine.Origin{Entry: "example.com/app.serve", Started: "", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/watch.go:30"}
 	var reports []*refscan.Report
-	var counts []map[pile.Origin]pile.Goroutines
+	var counts []map[goroutine.Origin]goroutine.Pile
 	for _, n := range []int64{10, 20, 40, 80, 160} {
 		reports = append(reports, report(sessions(7), frame(node("example.com/app.watch[int].s", "*example.com/app.Session", n, 96*n), refscan.RootInfo{
 			Func: "example.com/app.watch[int]", File: "/src/app/watch.go", Line: 12,
 			Goroutine: "example.com/app.New[int].gowrap1", CreatedBy: "example.com/app.New[int]", CreatedAt: "/src/app/watch.go:20", Goroutines: n,
 		})))
-		counts = append(counts, map[pile.Origin]pile.Goroutines{
-			origin: {Count: n, State: "chan receive", Calls: []pile.Call{{Function: "example.com/app.watch[...]", At: "/src/app/watch.go:14"}}},
-			steady: {Count: 4, State: "select", Calls: []pile.Call{{Function: "example.com/app.serve", At: "/src/app/watch.go:50"}}},
+		counts = append(counts, map[goroutine.Origin]goroutine.Pile{
+			origin: {Count: n, State: "chan receive", Calls: []goroutine.Call{{Function: "example.com/app.watch[...]", At: "/src/app/watch.go:14"}}},
+			steady: {Count: 4, State: "select", Calls: []goroutine.Call{{Function: "example.com/app.serve", At: "/src/app/watch.go:50"}}},
 		})
 	}
 	ft, ok, _ := newWorld(t, reports...).growth(counts, tenAndTen...)
@@ -308,7 +309,7 @@ func TestGrowthOptions(t *testing.T) {
 	}
 	w := newWorld(t, leak...)
 	ft := &fakeT{name: "TestLogout"}
-	if growth.AssertNoGrowth(w.Checker, ft, environ.Site{}, nil, newGrowthRequest(nil, nil), pile.CountAll, growth.Watchers{}) || !strings.Contains(ft.errorText(), "op is nil") {
+	if growth.AssertNoGrowth(w.Checker, ft, environ.Site{}, nil, newGrowthRequest(nil, nil), growth.Source{Goroutines: goroutine.CountAll}) || !strings.Contains(ft.errorText(), "op is nil") {
 		t.Errorf("a nil op: %s", ft.errorText())
 	}
 }
@@ -366,10 +367,10 @@ func TestGrowthRecord(t *testing.T) {
 
 func TestGrowthWarmUp(t *testing.T) {
 	for op, want := range map[time.Duration]int{
-		0: growth.MaxBatch, 10 * time.Microsecond: growth.MaxBatch, time.Millisecond: 25, 20 * time.Millisecond: growth.MinBatch,
+		0: calls.MaxBatch, 10 * time.Microsecond: calls.MaxBatch, time.Millisecond: 25, 20 * time.Millisecond: calls.MinBatch,
 		100 * time.Millisecond: 3, time.Second: 2,
 	} {
-		if got := growth.BatchSize(op); got != want {
+		if got := calls.BatchSize(op); got != want {
 			t.Errorf("an op of %s: %d calls in the first batch, want %d", op, got, want)
 		}
 	}
@@ -404,7 +405,7 @@ func TestGrowthOfSlowerCalls(t *testing.T) {
 			w.slept += time.Duration(calls) * tt.each
 			w.reports = []*refscan.Report{report(sessions(int64(calls)))}
 		}
-		ok := growth.AssertNoGrowth(w.Checker, ft, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, nil), pile.CountAll, growth.Watchers{})
+		ok := growth.AssertNoGrowth(w.Checker, ft, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, nil), growth.Source{Goroutines: goroutine.CountAll})
 		ft.end()
 		if ok || !strings.Contains(ft.errorText(), "+1.00 *app.Session/op") || !strings.Contains(ft.errorText(), tt.last+", with a snapshot after each batch") {
 			t.Errorf("passed is %v: %s\n%v", ok, ft.errorText(), ft.logs)
@@ -440,7 +441,7 @@ func TestGrowthRecordsBriefly(t *testing.T) {
 			w.slept += took
 			w.reports = []*refscan.Report{report(sessions(int64(calls / tt.every)))}
 		}
-		ok := growth.AssertNoGrowth(w.Checker, ft, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, nil), pile.CountAll, growth.Watchers{})
+		ok := growth.AssertNoGrowth(w.Checker, ft, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, nil), growth.Source{Goroutines: goroutine.CountAll})
 		ft.end()
 		if ok || recorded != tt.recorded || runtime.MemProfileRate != rate {
 			t.Errorf("%+v: passed is %v, %d of %d calls recorded, the rate is %d", tt, ok, recorded, calls, runtime.MemProfileRate)
@@ -463,7 +464,7 @@ func TestGrowthOpFails(t *testing.T) {
 		}
 	}()
 	op := func() { panic(wanted) }
-	growth.AssertNoGrowth(w.Checker, &fakeT{name: "TestLogout"}, environ.Site{}, op, newGrowthRequest(op, nil), pile.CountAll, growth.Watchers{})
+	growth.AssertNoGrowth(w.Checker, &fakeT{name: "TestLogout"}, environ.Site{}, op, newGrowthRequest(op, nil), growth.Source{Goroutines: goroutine.CountAll})
 }
 
 // Objects that the collector keeps though no path leads to them are growth, whether or not the
@@ -473,7 +474,7 @@ func TestGrowthOfMissed(t *testing.T) {
 		reports := growing(sessions, make([]int64, len(figures))...)
 		for i, n := range figures {
 			reports[i].Totals.MissedObjects, reports[i].Totals.MissedBytes = n, size*n
-			reports[i].Missed = []*refscan.Node{{Objects: n - 1, Bytes: size * (n - 1)}, {Type: "*example.com/app.Page", Objects: 1, Bytes: size}}
+			reports[i].Missed = []*refscan.Node{{Figures: refscan.Figures{Objects: n - 1, Bytes: size * (n - 1)}}, {Type: "*example.com/app.Page", Figures: refscan.Figures{Objects: 1, Bytes: size}}}
 		}
 		return reports
 	}

@@ -10,12 +10,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/symbols/inventory"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 	"github.com/leakgate/leakgate/internal/envvar"
-	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/testkit/reporttest"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
@@ -28,54 +29,21 @@ var (
 	_ TestingM = (*testing.M)(nil)
 )
 
-// node makes a handmade node.
-func node(name, typ string, objects, bytes int64, children ...*refscan.Node) *refscan.Node {
-	return &refscan.Node{Name: name, Type: typ, Objects: objects, Bytes: bytes, Children: children}
-}
-
-func withElems(n *refscan.Node, elems int64) *refscan.Node {
-	n.Elems = elems
-	return n
-}
-
-func global(n *refscan.Node, file string, line int) *refscan.Node {
-	n.Root = &refscan.RootInfo{Kind: refscan.RootGlobal, Package: symbol.Package(n.Name), File: file, Line: line}
-	return n
-}
-
-func frame(n *refscan.Node, info refscan.RootInfo) *refscan.Node {
-	info.Kind = refscan.RootFrame
-	info.Package = symbol.Package(info.Func)
-	n.Root = &info
-	return n
-}
-
-// report makes a report whose audit is in order.
-func report(roots ...*refscan.Node) *refscan.Report {
-	r := &refscan.Report{GoVersion: "go1.26.8", Roots: roots, Pause: time.Millisecond}
-	for _, n := range roots {
-		o, b := n.Total()
-		r.Totals.LiveObjects += o
-		r.Totals.LiveBytes += b
-	}
-	r.Totals.LiveBytes += 1 << 20
-	return r
-}
-
-// sessions is a registry that n sessions were left in.
-func sessions(n int64) *refscan.Node {
-	return global(withElems(node("example.com/app.sessions", "map[string]*example.com/app.Session", 1, 8192,
-		node("$mapval", "*example.com/app.Session", n, 96*n,
-			node("buf", "[]uint8", n, 320*n),
-			node("id", "string", n/2, n/2*16),
-		)), n), "/src/app/registry.go", 12)
-}
+// What makes reports by hand.
+var (
+	node      = reporttest.Node
+	withElems = reporttest.WithElems
+	global    = reporttest.Global
+	frame     = reporttest.Frame
+	report    = reporttest.Report
+	sessions  = reporttest.Sessions
+)
 
 // names is a handmade inventory.
 type names struct {
 	roots, types []string
 	hollow       []string                           // types that no object has
-	missing      map[string]*inventory.MissingField // by variable and path
+	missing      map[string]*debuginfo.MissingField // by variable and path
 }
 
 func (n names) KnownRoot(match func(string) bool) bool { return slices.ContainsFunc(n.roots, match) }
@@ -89,7 +57,7 @@ func (n names) KnownType(match func(string) bool) (known, ofObjects bool) {
 	return ofObjects || slices.ContainsFunc(n.hollow, match), ofObjects
 }
 
-func (n names) MissingField(variable, path string) *inventory.MissingField {
+func (n names) MissingField(variable, path string) *debuginfo.MissingField {
 	return n.missing[variable+path]
 }
 
@@ -148,6 +116,7 @@ func (t *fakeT) end() {
 
 // A world is a checker whose reports are handmade, in a package folder of its own.
 type world struct {
+	mu sync.Mutex // of the fields that change while an assertion runs
 	*assertion.Checker
 	env       environ.Environment
 	reports   []*refscan.Report // one a snapshot; the last one repeats
@@ -173,6 +142,8 @@ func newWorld(t *testing.T, reports ...*refscan.Report) *world {
 	w.env = environ.Environment{Dir: t.TempDir(), PackagePath: "example.com/app", ModulePath: "example.com/app"}
 	w.Checker = &assertion.Checker{
 		Observe: func(ctx context.Context, n observe.Needs) (*observe.Observation, error) {
+			w.mu.Lock() // the watch of a call that does not return looks, too
+			defer w.mu.Unlock()
 			w.needed = n
 			if w.err != nil {
 				return nil, w.err
@@ -198,10 +169,18 @@ func newWorld(t *testing.T, reports ...*refscan.Report) *world {
 		},
 		System: assertion.System{
 			Environment: func() *environ.Environment { e := w.env; return &e },
-			Sleep:       func(d time.Duration) { w.slept += d },
-			Now:         func() time.Time { return worldBegan.Add(w.slept) },
-			Exit:        func(code int) { w.exitCode = code },
-			Stderr:      &w.stderrBuf,
+			Sleep: func(d time.Duration) {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.slept += d
+			},
+			Now: func() time.Time {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				return worldBegan.Add(w.slept)
+			},
+			Exit:   func(code int) { w.exitCode = code },
+			Stderr: &w.stderrBuf,
 		},
 	}
 	return w

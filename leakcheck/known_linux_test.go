@@ -22,6 +22,7 @@ import (
 	"time"
 	"unique"
 
+	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
@@ -88,7 +89,7 @@ func TestRetainersExist(t *testing.T) {
 		return true
 	})
 	for _, r := range tree.Retainers {
-		if !tree.InVersions(env, r.Since, r.Until) || r.Path == tree.TinyGaps || r.Path == tree.CompilerCache {
+		if !tree.InVersions(env, r.Since, r.Until) || r.Path == symbol.TinyGaps || r.Path == tree.CompilerCache {
 			continue
 		}
 		variable, field, _ := strings.Cut(r.Path, "DefaultTransport.")

@@ -6,8 +6,8 @@ import (
 
 	"github.com/leakgate/leakgate/internal/testkit/assert"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 )
 
@@ -52,11 +52,11 @@ func TestMappedBesideAFall(t *testing.T) {
 				mapped = append(mapped, b)
 				made++
 			}
-			none := func(func(string) bool) map[pile.Origin]pile.Goroutines {
-				return map[pile.Origin]pile.Goroutines{}
+			none := func(func(string) bool) map[goroutine.Origin]goroutine.Pile {
+				return map[goroutine.Origin]goroutine.Pile{}
 			}
 			ft := &fakeT{name: "TestMapper"}
-			passed := growth.AssertNoGrowth(w.Checker, ft, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, tenAndTen), none, growth.Watchers{})
+			passed := growth.AssertNoGrowth(w.Checker, ft, environ.Site{File: "/src/app/app_test.go", Line: 31}, op, newGrowthRequest(op, tenAndTen), growth.Source{Goroutines: none})
 			ft.end()
 			assert.Equal(t, !tt.want, passed, ft.errorText())
 			if tt.want {

@@ -3,12 +3,13 @@ package leakcheck
 import "github.com/leakgate/leakgate/leakcheck/internal/request"
 
 // An Option is a Bound, an option made from a GoroutineSelector, StackSelector, ResourceSelector or
-// NativeSelector, or one of Scope, Ignore, Golden, Since and Full. The set is closed.
+// NativeSelector, or one of Scope, Ignore, Golden, Since, InProcess and Full. The set is closed.
 type Option interface {
 	apply(*request.Request)
 }
 
-// A GrowthOption is one of Scope, Ignore, Iterations, Warmup and Full. The set is closed.
+// A GrowthOption is one of Scope, Ignore, Iterations, Warmup, InProcess, InReports and Full. The
+// set is closed.
 type GrowthOption interface {
 	applyGrowth(*request.Request)
 }

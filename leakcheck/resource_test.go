@@ -1,6 +1,7 @@
 package leakcheck
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,7 +63,7 @@ func TestResourcesSince(t *testing.T) {
 	w := newWorld(t, report(sessions(1)))
 	items := append(postgres(3), descriptors(1, "/tmp/x", "files in /tmp", "files")...)
 	w.Resources = func(string) (*ledger.Ledger, error) { return &ledger.Ledger{Items: items}, nil }
-	b := &Baseline{*w.TakeBaseline(&fakeT{})}
+	b := &Baseline{*w.TakeBaseline(&fakeT{}, nil)}
 	if ft, ok := w.assert(Files().None(), Threads().None(), Since(b)); !ok {
 		t.Error(ft.errorText())
 	}
@@ -91,7 +92,7 @@ func TestResourcesUnknown(t *testing.T) {
 		t.Errorf("%v\n%s", ok, ft.errorText())
 	}
 	w.Resources = func(string) (*ledger.Ledger, error) {
-		return &ledger.Ledger{Missing: []string{"child processes: no /proc/self/task"}}, nil
+		return &ledger.Ledger{Missing: []ledger.Unread{{Kind: ledger.Process, Err: errors.New("no /proc/self/task")}}}, nil
 	}
 	if ft, ok := w.assert(Processes().None()); ok || !strings.Contains(ft.errorText(), "UNKNOWN") {
 		t.Errorf("%v\n%s", ok, ft.errorText())

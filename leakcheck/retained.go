@@ -21,5 +21,7 @@ import (
 func AssertRetained(t TestingT, opts ...Option) bool {
 	environ.NeedT(t, "AssertRetained")
 	t.Helper()
-	return assertion.ThisProcess().AssertRetained(t, environ.CallSite(1), newRequest(opts))
+	r := newRequest(opts)
+	defer r.Close()
+	return assertion.About(r.Process).AssertRetained(t, environ.CallSite(1), r)
 }

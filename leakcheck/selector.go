@@ -22,7 +22,8 @@ type Selector struct{ of request.Selector }
 //
 // Pending timers, finalizers and cleanups are named by the function that they run or the object
 // that they hang on: "timer(context.WithTimeout)", "timer(app.(*Session).expire)",
-// "finalizer(*app.conn)", "timer(...)" for all.
+// "finalizer(*app.conn)", "timer(...)" for all. Each name of a root that a message or report shows
+// is one that Root takes, whether or not the root holds anything any more.
 //
 // The import path may be shortened to its last elements ("app.sessions"), or to the package's name:
 // a variable of github.com/patrickmn/go-cache is "go-cache.items" or "cache.items", one of a

@@ -121,7 +121,7 @@ func TestGrowthOfTimersSetAgain(t *testing.T) {
 		return node("$recv", "*example.com/app.poller", n, 112*n)
 	}
 	var reports []*refscan.Report
-	for _, n := range []struct{ pending, fired int64 }{{10, 0}, {5, 15}, {0, 40}, {80, 0}, {60, 100}, {0, 160}} {
+	for _, n := range []struct{ pending, fired int64 }{{10, 0}, {5, 15}, {0, 40}, {80, 0}, {60, 100}, {0, 160}, {100, 140}} {
 		roots := []*refscan.Node{sessions(3)}
 		if n.pending > 0 {
 			roots = append(roots, pendingTimers("example.com/app.(*poller).poll", n.pending, time.Millisecond, time.Millisecond,
@@ -138,4 +138,32 @@ func TestGrowthOfTimersSetAgain(t *testing.T) {
 	if want := "+1.00 timer/op (+128 B/op) via timer(example.com/app.(*poller).poll)"; ok || !strings.Contains(ft.errorText(), want) {
 		t.Errorf("want %q\n%s", want, ft.errorText())
 	}
+}
+
+// A timer that holds objects says when it is due, and what usually keeps it pending.
+func TestTimersInMessages(t *testing.T) {
+	contexts := func(n int64) *refscan.Node {
+		root := node("timer(context.WithTimeout)", "*context.timerCtx", n, 112*n, node("timer", "*time.Timer", n, 112*n))
+		root.Root = &refscan.RootInfo{Kind: refscan.RootTimer, Package: "context", Timers: n, DueFirst: 59*time.Minute + 58*time.Second, DueLast: 59*time.Minute + 58*time.Second + time.Millisecond}
+		return root
+	}
+	w := newWorld(t, report(contexts(120)))
+	w.names.types = append(w.names.types, "context.timerCtx")
+	ft, ok := w.assert(TypeNamed("context.timerCtx").None())
+	if ok {
+		t.Fatal("passed")
+	}
+	wantInOrder(t, ft.errorText(), `
+    found 120 objects, 13.1 KiB
+    held by the timer timer(context.WithTimeout), due in 59m58s (120 pending)
+    the usual cause: the cancel function of a context is not called
+
+       objects       bytes
+           120    13.1 KiB  timer(context.WithTimeout)  *context.timerCtx
+`)
+	ft, _, _ = newWorld(t, growing(contexts, 10, 20, 40, 80, 160)...).growth(nil, tenAndTen...)
+	wantInOrder(t, ft.errorText(), `
++1.00 *context.timerCtx/op (+224 B/op) via timer(context.WithTimeout)
+    the usual cause: the cancel function of a context is not called
+`, "    held by the timer timer(context.WithTimeout), due in 59m58s (160 pending)\n")
 }

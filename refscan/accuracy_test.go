@@ -9,9 +9,9 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// record appends an audit to the file that LEAKGATE_ACCURACY names. refscan/internal/accuracy makes
-// the table in doc/accuracy.md from it. unused is the result of unusedData, a part of the
-// attributed bytes.
+// record appends an audit to the file that LEAKGATE_ACCURACY names. internal/tests/tables makes the
+// table in doc/accuracy.md from it. unused is the result of unusedData, a part of the attributed
+// bytes.
 func record(t testing.TB, totals refscan.Totals, unused int64) {
 	t.Helper()
 	name := os.Getenv("LEAKGATE_ACCURACY")

@@ -10,8 +10,7 @@ import (
 // profiler. The profiler records one allocation in 512 KiB, at random, unless
 // runtime.MemProfileRate says otherwise. With a rate of 1, set at the start of the program (go test
 // -memprofilerate=1), it records all allocations, and equal heaps give equal reports. Values below
-// 16 bytes without pointers share blocks: only the first value of each block is recorded. In
-// snapshots of other processes the option does nothing.
+// 16 bytes without pointers share blocks: only the first value of each block is recorded.
 func WithAllocationSites() ScanOption {
 	return scanOption(func(c *scanConfig) { c.allocations = readAllocations })
 }
@@ -70,7 +69,13 @@ func (a *allocationSites) stack(bucket uint64) []SourceFrame {
 	frames, known := a.stacks[bucket]
 	if !known {
 		pcs, err := goruntime.AllocationStack(a.snapshot.in().Model(), bucket)
-		if err == nil {
+		switch {
+		case err != nil:
+		case a.snapshot.in().Stopped():
+			for _, c := range a.snapshot.in().Model().StackCalls(pcs) {
+				frames = append(frames, SourceFrame{Func: c.Name, File: c.File, Line: c.Line})
+			}
+		default:
 			frames = sourceFrames(pcs)
 		}
 		a.stacks[bucket] = frames

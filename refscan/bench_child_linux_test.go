@@ -27,9 +27,9 @@ const heapVariable = "LEAKGATE_BENCH_HEAP"
 const profileVariable = "LEAKGATE_BENCH_PROFILE"
 
 type heapRequest struct {
-	Shape    string
-	Objects  int
-	Retained bool
+	Shape   string
+	Objects int
+	Query   string // a key of heapQueries; "": a scan
 }
 
 // heapRound has the figures of one capture and scan.
@@ -65,9 +65,9 @@ func serveHeap(encoded string) error {
 		return err
 	}
 	shape.fill(request.Objects)
-	var options []refscan.ScanOption
-	if request.Retained {
-		options = append(options, refscan.WithRetained())
+	ask, known := heapQueries[request.Query]
+	if !known {
+		return fmt.Errorf("there is no query %q", request.Query)
 	}
 	if name := os.Getenv(profileVariable); name != "" {
 		f, err := os.Create(name)
@@ -82,7 +82,7 @@ func serveHeap(encoded string) error {
 	}
 	answers := json.NewEncoder(os.Stdout)
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		r, err := scanRound(options)
+		r, err := queryRound(ask)
 		if err != nil {
 			return err
 		}
@@ -93,7 +93,38 @@ func serveHeap(encoded string) error {
 	return nil
 }
 
-func scanRound(options []refscan.ScanOption) (r heapRound, err error) {
+// heapQueries ask something of a snapshot. Each prepares that, and returns what is to be timed.
+var heapQueries = map[string]func(*refscan.Snapshot) (func() error, error){
+	"": func(s *refscan.Snapshot) (func() error, error) {
+		return func() error { return errOf(s.Scan()) }, nil
+	},
+	"retained": func(s *refscan.Snapshot) (func() error, error) {
+		return func() error { return errOf(s.Scan(refscan.WithRetained())) }, nil
+	},
+	"held": func(s *refscan.Snapshot) (func() error, error) {
+		_, err := s.Attribution() // types the heap
+		return func() error {
+			return errOf(s.Held(func(path string, _ *refscan.RootInfo) refscan.Match {
+				if strings.HasPrefix(path, pkg+"bench") {
+					return refscan.Selected
+				}
+				return refscan.NoMatch
+			}))
+		}, err
+	},
+	"paths": func(s *refscan.Snapshot) (func() error, error) {
+		_, err := s.Attribution()
+		if err != nil {
+			return nil, err
+		}
+		addr, err := s.AliveInTheMiddle()
+		return func() error { return errOf(s.Paths(addr, refscan.PathQuery{Limit: 2})) }, err
+	},
+}
+
+func errOf[T any](_ T, err error) error { return err }
+
+func queryRound(ask func(*refscan.Snapshot) (func() error, error)) (r heapRound, err error) {
 	const collections = 3 // before, and as many after
 	times := make([]time.Duration, 0, 2*collections)
 	collect := func() {
@@ -112,10 +143,13 @@ func scanRound(options []refscan.ScanOption) (r heapRound, err error) {
 		return r, err
 	}
 	r.Capture = time.Since(start)
+	query, err := ask(s)
+	if err != nil {
+		return r, err
+	}
 	busy := processorTime()
 	start = time.Now()
-	report, err := s.Scan(options...)
-	if err != nil {
+	if err := query(); err != nil {
 		return r, err
 	}
 	r.Scan = time.Since(start)
@@ -124,7 +158,7 @@ func scanRound(options []refscan.ScanOption) (r heapRound, err error) {
 	if !known {
 		r.Growth = -1
 	}
-	r.Pause, r.Objects = report.Pause, report.Totals.LiveObjects
+	r.Pause, r.Objects = s.Pause(), s.Alive()
 	for i := range s.Model().Spans {
 		if span := &s.Model().Spans[i]; !span.NoScan {
 			r.Image += int64(span.Size)

@@ -38,6 +38,7 @@ func benchObjects(b *testing.B) int {
 //	scan-ms         Scan alone
 //	gc-ms           a collection
 //	pause-ms        how long the world was stopped
+//	cpu-ms          processor time of Scan
 //	cores           processors that Scan kept busy on average
 //	image-B/object  memory that was copied out of the frozen process: spans with pointers
 //	extra-B/object  what the process's memory grew by meanwhile, on top of that
@@ -46,16 +47,22 @@ func benchObjects(b *testing.B) int {
 // the highest of all operations. LEAKGATE_BENCH_OBJECTS sets the number of objects, GOMAXPROCS the
 // number of processors. -cpu does not: package testing sets it after the first run of a benchmark,
 // and with b.Loop there is no other run.
-func BenchmarkHeap(b *testing.B) { benchmarkShapes(b, false) }
+func BenchmarkHeap(b *testing.B) { benchmarkShapes(b, "") }
 
 // BenchmarkHeapRetained is BenchmarkHeap with retained sizes.
-func BenchmarkHeapRetained(b *testing.B) { benchmarkShapes(b, true) }
+func BenchmarkHeapRetained(b *testing.B) { benchmarkShapes(b, "retained") }
 
-func benchmarkShapes(b *testing.B, retained bool) {
+// BenchmarkHeapHeld is BenchmarkHeap with what package variables hold, once the heap is typed.
+func BenchmarkHeapHeld(b *testing.B) { benchmarkShapes(b, "held") }
+
+// BenchmarkHeapPaths is BenchmarkHeap with two paths to one object, once the heap is typed.
+func BenchmarkHeapPaths(b *testing.B) { benchmarkShapes(b, "paths") }
+
+func benchmarkShapes(b *testing.B, query string) {
 	objects := benchObjects(b)
 	for _, shape := range heapShapes {
 		b.Run(shape.name, func(b *testing.B) {
-			child := startHeap(b, heapRequest{Shape: shape.name, Objects: objects, Retained: retained})
+			child := startHeap(b, heapRequest{Shape: shape.name, Objects: objects, Query: query})
 			var rounds []heapRound
 			for b.Loop() {
 				rounds = append(rounds, child.round(b))
@@ -83,6 +90,7 @@ func reportRounds(b *testing.B, rounds []heapRound) {
 	b.ReportMetric(median(func(r heapRound) float64 { return float64(r.Scan) / 1e6 }), "scan-ms")
 	b.ReportMetric(median(func(r heapRound) float64 { return float64(r.GC) / 1e6 }), "gc-ms")
 	b.ReportMetric(median(func(r heapRound) float64 { return float64(r.Pause) / 1e6 }), "pause-ms")
+	b.ReportMetric(median(func(r heapRound) float64 { return float64(r.Scan) * r.Cores / 1e6 }), "cpu-ms")
 	b.ReportMetric(median(func(r heapRound) float64 { return r.Cores }), "cores")
 	b.ReportMetric(median(func(r heapRound) float64 { return perObject(r.Image, r) }), "image-B/object")
 	if slices.ContainsFunc(rounds, func(r heapRound) bool { return r.Growth < 0 }) {

@@ -9,7 +9,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
 	"github.com/leakgate/leakgate/internal/engine/graph/holding"
 	"github.com/leakgate/leakgate/internal/engine/graph/retain"
-	"github.com/leakgate/leakgate/internal/engine/heap/example"
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
@@ -48,16 +47,9 @@ func (s *Snapshot) Elsewhere(of Query, is func(path, typ string) bool) (_ *Elsew
 	paths := make(attribute.Paths)
 	var part *attribute.Part
 	if of != nil {
-		if err := s.in().Ask(snapshot.Queries{Held: true}); err != nil {
+		if err := s.held(graph, nil, []Query{of}, func(held *holding.Held) { part = held.Part }); err != nil {
 			return nil, err
 		}
-		h := holding.New(graph, s.in().Program())
-		held, err := h.Find(of.gate, nil)
-		h.Release()
-		if err != nil {
-			return nil, err
-		}
-		part = held.Part
 	}
 	var others Elsewhere
 	var most *attribute.Node
@@ -78,7 +70,7 @@ func (s *Snapshot) Elsewhere(of Query, is func(path, typ string) bool) (_ *Elsew
 		if lookedAt++; lookedAt > maxLookedAt {
 			return
 		}
-		if text := example.Of(graph, s.in().Index(), obj, path); text != "" {
+		if text := exampleOf(graph, s.in().Index(), obj, path); text != "" {
 			examples = append(examples, text)
 		}
 	}

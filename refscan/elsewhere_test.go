@@ -63,7 +63,7 @@ func TestElsewhere(t *testing.T) {
 		Name: pkg + "eThere", Type: e.Holder.Type, Root: e.Holder.Root,
 		Children: []*refscan.Node{{
 			Name: "byID", Type: "map[int]*" + pkg + "payload",
-			Children: []*refscan.Node{{Name: "[*]", Type: "*" + pkg + "payload", Objects: 20, Bytes: 20 * payloadBytes}},
+			Children: []*refscan.Node{{Name: "[*]", Type: "*" + pkg + "payload", Figures: refscan.Figures{Objects: 20, Bytes: 20 * payloadBytes}}},
 		}},
 	}, e.Holder, "most of them are here")
 	require.Equal(t, refscan.RootGlobal, e.Holder.Root.Kind)
@@ -76,7 +76,7 @@ func TestElsewhere(t *testing.T) {
 	e = elsewhere("eHere[*].data", "[]uint8")
 	require.Nil(t, e, "nothing but payloads has their data: finalizers do not count, which go with their objects")
 	e = elsewhere("eHere", "[]*"+pkg+"payload")
-	require.Equal(t, &refscan.Node{Name: pkg + "eSame", Type: "[]*" + pkg + "payload", Root: e.Holder.Root, Objects: 1, Bytes: 256}, e.Holder)
+	require.Equal(t, &refscan.Node{Name: pkg + "eSame", Type: "[]*" + pkg + "payload", Root: e.Holder.Root, Figures: refscan.Figures{Objects: 1, Bytes: 256}}, e.Holder)
 	e = elsewhere("eHere[*]", "*"+pkg+"payload")
 	require.EqualValues(t, 1+2, e.Objects)
 	require.Equal(t, refscan.RootTimer, e.Holder.Root.Kind, "an armed timer holds what its function does")

@@ -2,6 +2,7 @@ package refscan
 
 import (
 	"errors"
+	"math/bits"
 	"runtime"
 
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
@@ -33,20 +34,34 @@ func (s *Snapshot) Attribution() (func(), error) {
 	return func() { attribute.Run(graph, snapshot.ThisProgram(), attribute.Options{}) }, err
 }
 
-// Pending sums the pending timers by the names of their roots, even if other roots hold what the
-// timers would run.
-func (s *Snapshot) Pending() (map[string]root.Pending, error) {
+// Alive is how many objects are alive, once the heap is typed.
+func (s *Snapshot) Alive() (n int64) {
 	heap, err := s.in().Heap()
 	if err != nil {
-		return nil, err
+		return 0
 	}
-	pending := make(map[string]root.Pending)
-	for _, e := range root.List(heap, snapshot.ThisProgram()) {
-		if e.Kind == root.KindTimer && !e.Class.IsTool() {
-			pending[e.Name] = e.Pending
+	for _, word := range heap.Live.Marked {
+		n += int64(bits.OnesCount64(word))
+	}
+	return n
+}
+
+// AliveInTheMiddle returns the address of an object that is alive, about half of all before it.
+func (s *Snapshot) AliveInTheMiddle() (uintptr, error) {
+	heap, err := s.in().Heap()
+	if err != nil {
+		return 0, err
+	}
+	half := s.Alive() / 2
+	for obj := range heap.Model.NumObjects {
+		if !heap.Live.Marked.Has(obj) {
+			continue
+		}
+		if half--; half < 0 && !heap.Model.SpanOf(obj).Tiny {
+			return uintptr(heap.Model.SpanOf(obj).Addr(obj)), nil
 		}
 	}
-	return pending, nil
+	return 0, ErrNotAlive
 }
 
 // MissedTypes lists the missed objects of a scan that does not reach the objects at these
@@ -101,3 +116,6 @@ func OnDisk(s *Snapshot) bool { return s.in().OnDisk() }
 func SetSystem(root string) (undo func()) {
 	return snapshot.SetSystem(root)
 }
+
+// ExampleOf is what Elsewhere shows of an object.
+var ExampleOf = exampleOf

@@ -30,14 +30,14 @@ func (r *Report) Fold() *Report {
 func (r *Report) setRetained(folded *Node, members []*Node) bool {
 	first := members[0]
 	if first.Together <= 0 || first.Together > len(r.Together) {
-		folded.hold(retain.Held{
+		folded.hold(retain.Retained{
 			Objects: first.RetainedObjects, Bytes: first.RetainedBytes, SharedObjects: first.SharedObjects, SharedBytes: first.SharedBytes,
 			RootObjects: first.RootObjects, RootBytes: first.RootBytes,
 		})
 		return len(members) == 1
 	}
 	t := r.Together[first.Together-1]
-	folded.hold(retain.Held{
+	folded.hold(retain.Retained{
 		Objects: t.RetainedObjects, Bytes: t.RetainedBytes, SharedObjects: t.SharedObjects, SharedBytes: t.SharedBytes,
 		RootObjects: t.RootObjects, RootBytes: t.RootBytes,
 	})
@@ -48,7 +48,7 @@ func (r *Report) setRetained(folded *Node, members []*Node) bool {
 	return same
 }
 
-func (n *Node) hold(h retain.Held) {
+func (n *Node) hold(h retain.Retained) {
 	n.RetainedObjects, n.RetainedBytes = h.Objects, h.Bytes
 	n.SharedObjects, n.SharedBytes = h.SharedObjects, h.SharedBytes
 	n.RootObjects, n.RootBytes = h.RootObjects, h.RootBytes
@@ -71,18 +71,9 @@ func foldNodes(nodes []*Node, parent string, merged func(folded *Node, members [
 			at[k] = m
 			out = append(out, m)
 		}
-		m.Objects += n.Objects
-		m.Bytes += n.Bytes
-		m.UntypedObjects += n.UntypedObjects
-		m.UntypedBytes += n.UntypedBytes
-		m.Elems += n.Elems
-		m.Len += n.Len
-		m.Cap += n.Cap
-		m.Beyond += n.Beyond
-		m.UnreachedBytes += n.UnreachedBytes
-		m.RoomBytes += n.RoomBytes
+		m.Figures.Add(&n.Figures)
 		if n.Ended > 0 {
-			m.Ended, m.EndedState = m.Ended+n.Ended, n.EndedState
+			m.EndedState = n.EndedState
 		}
 		m.Allocations = mergeAllocations(m.Allocations, n.Allocations)
 		if m.Recursion == "" {
@@ -204,14 +195,11 @@ func mergeAllocations(a, b []Allocation) []Allocation {
 }
 
 func stackKey(stack []SourceFrame) string {
-	var b strings.Builder
+	var b []byte
 	for _, f := range stack {
-		b.WriteString(f.Func)
-		b.WriteByte('\t')
-		b.WriteString(f.File)
-		b.WriteByte(':')
-		b.WriteString(strconv.Itoa(f.Line))
-		b.WriteByte('\n')
+		b = append(append(b, f.Func...), '\t')
+		b = append(append(b, f.File...), ':')
+		b = append(strconv.AppendInt(b, int64(f.Line), 10), '\n')
 	}
-	return b.String()
+	return string(b)
 }

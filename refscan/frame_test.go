@@ -14,7 +14,7 @@ import (
 func pathReport(names ...string) *refscan.Report {
 	var n *refscan.Node
 	for i := len(names) - 1; i >= 0; i-- {
-		above := &refscan.Node{Name: names[i], Type: "*app.T", Objects: 1, Bytes: 8}
+		above := &refscan.Node{Name: names[i], Type: "*app.T", Figures: refscan.Figures{Objects: 1, Bytes: 8}}
 		if n != nil {
 			above.Children = []*refscan.Node{n}
 		}

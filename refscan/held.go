@@ -5,6 +5,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
 	"github.com/leakgate/leakgate/internal/engine/graph/holding"
 	"github.com/leakgate/leakgate/internal/engine/graph/root"
+	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
@@ -44,22 +45,13 @@ func (s *Snapshot) Held(queries ...Query) (_ []*Held, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.in().Ask(snapshot.Queries{Held: true}); err != nil {
-		return nil, err
-	}
-	h := holding.New(graph, s.in().Program())
-	defer h.Release()
 	var charged attribute.Charged
 	var build treeBuilder
 	if !s.in().Stopped() {
 		charged, build.finish = readAllocations(s)
 	}
 	var all []*Held
-	for _, q := range queries {
-		found, err := h.Find(q.gate, charged)
-		if err != nil {
-			return nil, err
-		}
+	err = s.held(graph, charged, queries, func(found *holding.Held) {
 		held := &Held{BeyondObjects: found.Beyond.Objects, BeyondBytes: found.Beyond.Bytes}
 		if found.Nearer != nil {
 			held.Nearer = symbol.Unescape(found.Nearer.Name)
@@ -68,16 +60,36 @@ func (s *Snapshot) Held(queries ...Query) (_ []*Held, err error) {
 			held.Roots = append(held.Roots, build.node(n))
 		}
 		all = append(all, held)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return all, nil
 }
 
-func (q Query) gate(path string, of *root.Root) attribute.Gate {
+func (q Query) selects(path string, of *root.Root) attribute.Selection {
 	switch q(path, rootInfo(of)) {
 	case Selected:
-		return attribute.GateWithin
+		return attribute.In
 	case Before:
-		return attribute.GateOpen
+		return attribute.Through
 	}
-	return attribute.GateClosed
+	return attribute.Out
+}
+
+// held calls take with the answer to each query.
+func (s *Snapshot) held(graph *typedheap.Heap, charged attribute.Charged, queries []Query, take func(*holding.Held)) error {
+	if err := s.in().Ask(snapshot.Queries{Held: true}); err != nil {
+		return err
+	}
+	h := holding.New(graph, s.in().Program())
+	defer h.Release()
+	for _, q := range queries {
+		held, err := h.Find(q.selects, charged)
+		if err != nil {
+			return err
+		}
+		take(held)
+	}
+	return nil
 }

@@ -179,13 +179,3 @@ func TestSoakInPlace(t *testing.T) {
 	t.Setenv("LEAKGATE_FREEZE", "inplace")
 	TestSoak(t)
 }
-
-// An unknown value of the variable is an error with a remedy.
-func TestUnknownWay(t *testing.T) {
-	t.Setenv("LEAKGATE_FREEZE", "spoon")
-	_, err := refscan.Capture()
-	var unavailable *refscan.UnavailableError
-	require.ErrorAs(t, err, &unavailable)
-	require.Equal(t, `LEAKGATE_FREEZE is "spoon"`, unavailable.Cause)
-	require.Equal(t, "set it to fork or inplace, or not at all", unavailable.Remedy)
-}

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
-	"github.com/leakgate/leakgate/internal/engine/symbols/inventory"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/testkit/assert"
 	"github.com/leakgate/leakgate/internal/testkit/require"
@@ -18,11 +17,11 @@ import (
 )
 
 // program returns the inventory of this test.
-func program(t testing.TB) *inventory.Program {
+func program(t testing.TB) *debuginfo.Inventory {
 	t.Helper()
 	x, err := debuginfo.Open(t.Context(), debuginfo.Options{})
 	require.NoError(t, err)
-	return &inventory.Program{Index: x}
+	return &debuginfo.Inventory{Index: x}
 }
 
 // What pathsArePossible has looked at in any test: paths, and the types of variables.
@@ -45,9 +44,9 @@ func pathsArePossible(t testing.TB, r *refscan.Report) {
 				types = p.TypesOf(root)
 				typesOfVariables.Store(root, types)
 			}
-			var m *inventory.MissingField
+			var m *debuginfo.MissingField
 			for _, typ := range types.([]debuginfo.TypeID) {
-				if m = inventory.FieldMissing(p.Index, typ, path); m == nil {
+				if m = debuginfo.FieldMissing(p.Index, typ, path); m == nil {
 					break
 				}
 			}

@@ -1,6 +1,6 @@
 package refscan
 
-import "github.com/leakgate/leakgate/internal/engine/symbols/inventory"
+import "github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 
 // Declaration returns where a package variable is declared, "" and 0 if that is not known. The
 // compiler does not record it. So Declaration reads the package's sources, if they are available:
@@ -9,5 +9,5 @@ func (r *Report) Declaration(variable string) (file string, line int) {
 	if r.index == nil {
 		return "", 0
 	}
-	return (&inventory.Program{Index: r.index}).Declaration(variable)
+	return (&debuginfo.Inventory{Index: r.index}).Declaration(variable)
 }

@@ -1,6 +1,10 @@
 package refscan
 
-import "time"
+import (
+	"time"
+
+	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
+)
 
 // RootKind says what sort of GC root a root node is.
 type RootKind string
@@ -55,6 +59,13 @@ type RootInfo struct {
 	Period time.Duration `json:"period_ns,omitempty"`
 }
 
+// Figures count what is at a node alone: Objects and Bytes; of these the untyped ones, those that
+// are Ended, the bytes that nothing reaches, and those that are room for more; the Elems of maps;
+// and Len, Cap and Beyond of slices that are shorter than the arrays that they keep alive. These
+// three are 0 where a reference of another kind leads to the array, too, or where one that is found
+// later reaches further into it. Add and Sub add up nodes and compare them.
+type Figures = attribute.Figures
+
 // A Node is a root, or the set of objects that one kind of reference from its parent's objects
 // leads to.
 //
@@ -69,41 +80,13 @@ type RootInfo struct {
 // blocks and the bytes of their chunks. Only the reports that leakcheck leaves of assertions have
 // such nodes, and none of the Totals includes them.
 //
-// Objects and Bytes are flat: the objects at this node alone. A map counts as one object with the
-// bytes of all its tables; entries whose key and value both lie inside the tables count as objects
-// of 0 bytes at the "$mapval" child. Recursive types fold: a list is one node.
-//
-// Len, Cap and Beyond describe slices that are shorter than the arrays that they keep alive. They
-// are 0 where a reference of another kind leads to such an array too, or where a reference found
-// later reaches further into the array.
+// The figures are flat: those of the objects at this node alone. Recursive types fold: a list is
+// one node.
 type Node struct {
-	Name    string `json:"name"`
-	Type    string `json:"type,omitempty"`
-	Objects int64  `json:"objects"`
-	Bytes   int64  `json:"bytes"`
-	// of Objects, those without a known type, counted at their nearest typed holder
-	UntypedObjects int64 `json:"untyped_objects,omitempty"`
-	UntypedBytes   int64 `json:"untyped_bytes,omitempty"`
-	Elems          int64 `json:"elems,omitempty"` // for maps: entries, over all Objects
-	// for slices whose arrays refer to objects from outside the slices' length: the elements within
-	// the length, summed over these arrays
-	Len int64 `json:"len,omitempty"`
-	// the elements of these arrays from their start to the slices' capacity
-	Cap int64 `json:"cap,omitempty"`
-	// of Objects, those that are referenced by elements before the start or beyond the length of
-	// their slices; 0 where that is not certain
-	Beyond int64 `json:"beyond,omitempty"`
-	// of Bytes, those that no slice and no string reaches, in blocks of 256 bytes or more without
-	// pointers of which slices and strings reach a quarter or less; 0 where there are more than
-	// 131,072 such blocks
-	UnreachedBytes int64 `json:"unreached_bytes,omitempty"`
-	// of Bytes, those behind the length of the slice or string that leads to a block first (up to
-	// the slice's capacity and, in blocks of 1 KiB or more, up to the end of the block), and those
-	// of channels' buffers that hold no element (of another process only if elements have pointers)
-	RoomBytes int64 `json:"room_bytes,omitempty"`
-	// of Objects, those whose use is over: closed channels, files and connections, done contexts,
-	// stopped timers
-	Ended      int64  `json:"ended,omitempty"`
+	Name string `json:"name"`
+	Type string `json:"type,omitempty"`
+	Figures
+	// state of the objects that are Ended: "closed", "done", "stopped or expired"
 	EndedState string `json:"ended_state,omitempty"`
 	// in a folded report, where one element of an array of up to ten has, with all below it, at
 	// least ten times the objects that each of the others has on average: its index, and its

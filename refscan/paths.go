@@ -102,7 +102,9 @@ func (s *Snapshot) Paths(addr uintptr, q PathQuery) (_ *Retention, err error) {
 			watched[t.Object] = i + 1
 		}
 	}
-	paths, err := pathfind.Paths(graph, s.in().Program(), uint64(addr), max(1, q.Limit), q.Ignore)
+	finder := pathfind.New(graph, s.in().Program(), q.Ignore)
+	defer finder.Release()
+	paths, err := finder.Paths(uint64(addr), max(1, q.Limit))
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +118,7 @@ func (s *Snapshot) Paths(addr uintptr, q PathQuery) (_ *Retention, err error) {
 		r.Paths = append(r.Paths, rp)
 	}
 	if len(paths) > 0 && !target.Shared {
-		r.RetainedObjects, r.RetainedBytes, err = pathfind.Retained(graph, s.in().Program(), uint64(addr), q.Ignore)
+		r.RetainedObjects, r.RetainedBytes, err = finder.Retained(uint64(addr))
 	}
 	return r, err
 }

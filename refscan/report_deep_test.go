@@ -14,18 +14,18 @@ import (
 // folded, summed, written as profiles, and read back from JSON.
 func TestLargestReports(t *testing.T) {
 	const deepest, widest = 4096, 1 << 16
-	leaf := &refscan.Node{Name: "leaf", Objects: 1, Bytes: 8}
+	leaf := &refscan.Node{Name: "leaf", Figures: refscan.Figures{Objects: 1, Bytes: 8}}
 	deep := leaf
 	for i := range deepest - 2 {
 		// Elements, so that folding has something to merge on each level.
 		deep = &refscan.Node{
-			Name: fmt.Sprintf("[%d]", i%10), Type: "[]interface {}", Objects: 1, Bytes: 16,
-			Children: []*refscan.Node{deep, {Name: fmt.Sprintf("[%d]", (i+1)%10), Type: "*int", Objects: 1, Bytes: 8}},
+			Name: fmt.Sprintf("[%d]", i%10), Type: "[]interface {}", Figures: refscan.Figures{Objects: 1, Bytes: 16},
+			Children: []*refscan.Node{deep, {Name: fmt.Sprintf("[%d]", (i+1)%10), Type: "*int", Figures: refscan.Figures{Objects: 1, Bytes: 8}}},
 		}
 	}
 	wide := &refscan.Node{Name: "example.com/app.wide", Root: &refscan.RootInfo{Kind: refscan.RootGlobal}}
 	for i := range widest {
-		wide.Children = append(wide.Children, &refscan.Node{Name: "f" + fmt.Sprint(i), Type: "*int", Objects: 1, Bytes: 8})
+		wide.Children = append(wide.Children, &refscan.Node{Name: "f" + fmt.Sprint(i), Type: "*int", Figures: refscan.Figures{Objects: 1, Bytes: 8}})
 	}
 	r := &refscan.Report{Roots: []*refscan.Node{
 		{Name: "example.com/app.deep", Root: &refscan.RootInfo{Kind: refscan.RootGlobal}, Children: []*refscan.Node{deep}}, wide,

@@ -36,13 +36,13 @@ func TestFoldName(t *testing.T) {
 
 func sample() *refscan.Report {
 	leaf := func(name string, objects, bytes int64) *refscan.Node {
-		return &refscan.Node{Name: name, Type: "*app.T", Objects: objects, Bytes: bytes}
+		return &refscan.Node{Name: name, Type: "*app.T", Figures: refscan.Figures{Objects: objects, Bytes: bytes}}
 	}
 	return &refscan.Report{Roots: []*refscan.Node{{
-		Name: "app.srv", Type: "*app.Server", Objects: 1, Bytes: 64,
+		Name: "app.srv", Type: "*app.Server", Figures: refscan.Figures{Objects: 1, Bytes: 64},
 		Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: "app", File: "app/app.go", Line: 7},
 		Children: []*refscan.Node{{
-			Name: "conns", Type: "[]*app.T", Objects: 1, Bytes: 128,
+			Name: "conns", Type: "[]*app.T", Figures: refscan.Figures{Objects: 1, Bytes: 128},
 			Children: []*refscan.Node{leaf("[0]", 1, 10), leaf("[1]", 1, 10), leaf("[10+]", 5, 50)},
 		}},
 	}}}
@@ -66,7 +66,7 @@ func TestFoldMergesElements(t *testing.T) {
 // of a slice, of an array with more elements, or of a root's name is not.
 func TestFoldTellsElements(t *testing.T) {
 	queue := func(name string, objects int64) *refscan.Node {
-		return &refscan.Node{Name: name, Type: "[]*app.T", Objects: 1, Children: []*refscan.Node{{Name: "[10+]", Type: "*app.T", Objects: objects - 1}}}
+		return &refscan.Node{Name: name, Type: "[]*app.T", Figures: refscan.Figures{Objects: 1}, Children: []*refscan.Node{{Name: "[10+]", Type: "*app.T", Figures: refscan.Figures{Objects: objects - 1}}}}
 	}
 	for _, tt := range []struct {
 		typ     string
@@ -83,7 +83,7 @@ func TestFoldTellsElements(t *testing.T) {
 		{"[20][]*app.T", []*refscan.Node{queue("[0]", 3), queue("[1]", 300), queue("[10+]", 300)}, 0, 0},
 		{"[][]*app.T", []*refscan.Node{queue("[0]", 300), queue("[1]", 3)}, 0, 0},
 	} {
-		r := &refscan.Report{Roots: []*refscan.Node{{Name: "finalizer(*[4]int)", Type: tt.typ, Objects: 1, Root: &refscan.RootInfo{}, Children: tt.nodes}}}
+		r := &refscan.Report{Roots: []*refscan.Node{{Name: "finalizer(*[4]int)", Type: tt.typ, Figures: refscan.Figures{Objects: 1}, Root: &refscan.RootInfo{}, Children: tt.nodes}}}
 		for range 2 { // the second folds what is folded
 			r = r.Fold()
 			require.Len(t, r.Roots[0].Children, 1)
@@ -97,7 +97,7 @@ func TestFoldTellsElements(t *testing.T) {
 // TestFoldKeepsTimers merges roots that differ only in the figures of their timers.
 func TestFoldKeepsTimers(t *testing.T) {
 	timers := func(n int64, first, last, period time.Duration) *refscan.Node {
-		return &refscan.Node{Name: "timer(app.tick)", Objects: n, Root: &refscan.RootInfo{
+		return &refscan.Node{Name: "timer(app.tick)", Figures: refscan.Figures{Objects: n}, Root: &refscan.RootInfo{
 			Kind: refscan.RootTimer, Package: "app", Timers: n, DueFirst: first, DueLast: last, Period: period,
 		}}
 	}

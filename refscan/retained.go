@@ -132,7 +132,7 @@ func setsOf(r *Report, graphNode map[*Node]*attribute.Node, choose func(*Report)
 }
 
 // fillSets fills in what sets and r.Types retain, and sorts r.Types, the largest first.
-func fillSets(r *Report, sets []*NodeSet, held []retain.Held) {
+func fillSets(r *Report, sets []*NodeSet, held []retain.Retained) {
 	for i, s := range sets {
 		h := held[i]
 		s.RetainedObjects, s.RetainedBytes, s.SharedObjects, s.SharedBytes = h.Objects, h.Bytes, h.SharedObjects, h.SharedBytes

@@ -362,7 +362,7 @@ func TestRetainedByType(t *testing.T) {
 	}
 	require.Equal(t, &refscan.Node{
 		Name: "*" + pkg + "album", Type: "*" + pkg + "album",
-		Objects: 3, Bytes: 3 * albumBytes,
+		Figures: refscan.Figures{Objects: 3, Bytes: 3 * albumBytes},
 		// The albums, their arrays of photos, the sleeve, the photo that two of the albums have,
 		// and the photo of the inner one.
 		RetainedObjects: 3 + 3 + 1 + 2*2, RetainedBytes: 3*albumBytes + 16 + 8 + 8 + 8 + 2*photoBytes,

@@ -45,7 +45,7 @@ func (s *Snapshot) Scan(opts ...ScanOption) (_ *Report, err error) {
 	}
 	build := treeBuilder{}
 	var charged attribute.Charged
-	if config.allocations != nil && !s.in().Stopped() {
+	if config.allocations != nil {
 		charged, build.finish = config.allocations(s)
 	}
 	var res *attribute.Result
@@ -105,10 +105,7 @@ type treeBuilder struct {
 
 func (b treeBuilder) node(n *attribute.Node) *Node {
 	out := &Node{
-		Name: n.Name, Type: n.Type, Objects: n.Objects, Bytes: n.Bytes,
-		UntypedObjects: n.UntypedObjects, UntypedBytes: n.UntypedBytes, Elems: n.Elems,
-		Len: n.Len, Cap: n.Cap, Beyond: n.Beyond, UnreachedBytes: n.Unreached, RoomBytes: n.Room,
-		Ended: n.Ended, EndedState: n.EndedState, Recursion: n.Recursion,
+		Name: n.Name, Type: n.Type, Figures: n.Figures, EndedState: n.EndedState, Recursion: n.Recursion,
 	}
 	if r := n.Root; r != nil {
 		out.Root = rootInfo(r)

@@ -142,7 +142,6 @@ func setLabels(m *goruntime.Model, holders map[uint64][]*GoroutineStack) {
 		for i, l := range set {
 			labels[i] = StackLabel(l)
 		}
-		// package slices would add code for labels alone, 16 KB of a test binary
 		sort.Slice(labels, func(i, j int) bool { return labels[i].Key < labels[j].Key })
 		for _, g := range holders[addr] {
 			g.Labels = labels

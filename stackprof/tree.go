@@ -47,8 +47,7 @@ func (t *tree) root(labels []refscan.StackLabel) *node {
 	return r
 }
 
-// child returns the child at a place. It is not inlined, which would take kilobytes of each test
-// binary.
+// child returns the child at a place. Inlined at its calls it would take 4 KB.
 //
 //go:noinline
 func (n *node) child(loc *place) *node {

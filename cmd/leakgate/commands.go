@@ -9,6 +9,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/doctor"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/goldenfile"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/process"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/repeat"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/results"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/runtests"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/symbolize"
@@ -25,6 +26,7 @@ func commands() []command {
 		{"doctor", "try whether leakgate works on this machine", doctor.Run},
 		{"golden", "list, check, prune, format or tighten golden files", goldenfile.Run},
 		{"merge", "make one run of the shards of a run", results.Merge},
+		{"repeat", "repeat a command against a running server, and find what grows there", repeat.Repeat},
 		{"scan", "say what keeps memory alive in another process, once or when it jumps", process.Scan},
 		{"symbolize", "name the functions in a profile of native memory", symbolize.Run},
 		{"vet", "find mistakes in tests that use leakcheck", vet.Run},

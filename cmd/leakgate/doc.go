@@ -9,6 +9,7 @@
 //	leakgate golden list|check|prune|fmt [flags] [packages]
 //	leakgate golden tighten [flags] [report]
 //	leakgate merge [flags] report...
+//	leakgate repeat [flags] -- command
 //	leakgate scan [flags] [program]
 //	leakgate symbolize [flags] profile
 //	leakgate vet [flags] [packages]
@@ -25,6 +26,7 @@
 //	doctor     try whether leakgate works on this machine
 //	golden     list, check, prune, format or tighten golden files
 //	merge      make one run of the shards of a run
+//	repeat     repeat a command against a running server, and find what grows there
 //	scan       say what keeps memory alive in another process, once or when it jumps
 //	symbolize  name the functions in a profile of native memory
 //	vet        find mistakes in tests that use leakcheck
@@ -47,7 +49,7 @@
 // a table and an exit code that says why.
 //
 // Topics of help: run, exit-codes, artifacts, alloc, diff, doctor, golden, merge, formats,
-// scan, symbolize, vet, view, completion, version, help.
+// repeat, scan, symbolize, vet, view, completion, version, help.
 //
 // # Run
 //
@@ -537,6 +539,65 @@
 // Paths in them are relative to the root of the repository: the nearest folder above with a .git,
 // else the one that the run is in. A file is written whole or not at all. Where one cannot be
 // written, the exit code is 2.
+//
+// # Repeat
+//
+// The command is
+//
+//	leakgate repeat -pid number [flags] -- command
+//	leakgate repeat -start line [-ready address] [flags] -- command
+//	leakgate repeat -url address [flags] -- command
+//
+// It repeats a command that asks a Go program for something, and finds what grows in that program
+// with each call, as leakcheck.AssertNoGrowth does in a test. The program need not know of
+// leakgate. For example:
+//
+//	leakgate repeat -pid 1234 -- curl -s localhost:8080/login
+//	leakgate repeat -start './server -addr :8080' -ready http://localhost:8080/healthz -- ./scenario.sh
+//	leakgate repeat -pid 1234 -calls 100 -- hey -n 100 http://localhost:8080/
+//	leakgate repeat -url http://localhost:6060/debug/retained -- ./scenario.sh
+//
+// What others make the program do meanwhile counts, too. The report, the page and the profiles are
+// those of "leakgate run", in the artifacts directory.
+//
+// The flags:
+//
+//	-base report
+//		Let pass what an earlier run found, whose artifacts directory or leakgate.json this is, at
+//		the rate that it had then. What is new, or grows faster, fails.
+//	-calls count
+//		The command makes so many calls (default 1): rates are for each of them.
+//	-exe file
+//		The unstripped file of the same build, if the process runs a stripped one.
+//	-github mode
+//		Write annotations and a summary for GitHub Actions, as "leakgate run" does (default auto).
+//	-junit file
+//		Write what was found to file, as JUnit's XML.
+//	-markdown file
+//		Write what was found to file, as Markdown.
+//	-o directory
+//		The artifacts directory (default leakgate-artifacts).
+//	-pid number
+//		Look into a process that runs. It stands still for some milliseconds, five times as a rule,
+//		and notices nothing: see "leakgate help scan".
+//	-ready address
+//		With -start: what was started can be called when this URL answers without an error, or this
+//		host:port takes a connection. Without it, half a second is left.
+//	-sarif file
+//		Write what was found to file, as SARIF 2.1.0.
+//	-start line
+//		Start a server by this command line for a shell, and end it at the end.
+//	-timeout duration
+//		Do not take longer (default 1m0s). What is left of it sizes the batches of calls. A command
+//		that has not returned by then is ended.
+//	-url address
+//		Ask a process that serves refscanhttp.Handler at this address, in place of one that may be
+//		traced. It counts all goroutines if it serves net/http/pprof, too. Descriptors, threads,
+//		child processes and C's memory are not known then.
+//
+// The exit code is 0 if nothing grows, 1 if something does, 2 for a wrong command line and for a
+// process that is not there, 3 where it could not tell, with the cause, and 4 if the command or
+// what was started failed. doc/process.md has more.
 //
 // # Scan
 //

@@ -13,6 +13,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/doctor"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/goldenfile"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/process"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/repeat"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/results"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/runtests"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/symbolize"
@@ -37,6 +38,7 @@ func TestManualListsTheFlags(t *testing.T) {
 		"merge":     new(results.MergeOptions).FlagSet(),
 		"diff":      new(results.DiffOptions).FlagSet(),
 		"symbolize": new(symbolize.Options).FlagSet(),
+		"repeat":    new(repeat.Options).FlagSet(),
 		"scan":      new(process.ScanOptions).FlagSet(),
 		"golden":    (&goldenfile.Options{Verb: "prune"}).FlagSet(),
 	} {
@@ -63,6 +65,19 @@ func requireFlags(t *testing.T, topic string, flags *flag.FlagSet) {
 	require.Equal(t, defined, documented, "%s: both sorted", topic)
 }
 
+// shellWords splits a command line as a shell does, as far as the manual has it: at spaces outside
+// of single quotes.
+func shellWords(line string) (words []string) {
+	for i, part := range strings.Split(line, "'") {
+		if i%2 == 1 {
+			words = append(words, part)
+		} else {
+			words = append(words, strings.Fields(part)...)
+		}
+	}
+	return words
+}
+
 // leakgate accepts every command line in the manual.
 func TestManualExamplesParse(t *testing.T) {
 	ran := 0
@@ -72,7 +87,7 @@ func TestManualExamplesParse(t *testing.T) {
 			continue
 		}
 		ran++
-		words := strings.Fields(args)
+		words := shellWords(args)
 		switch words[0] {
 		case "run":
 			_, err := runtests.Parse(words[1:])
@@ -88,6 +103,9 @@ func TestManualExamplesParse(t *testing.T) {
 			require.NoError(t, err, line)
 		case "merge":
 			_, err := results.ParseMerge(words[1:])
+			require.NoError(t, err, line)
+		case "repeat":
+			_, err := repeat.Parse(words[1:])
 			require.NoError(t, err, line)
 		case "scan":
 			_, err := process.ParseScan(words[1:])

@@ -106,7 +106,7 @@ func TestSchemaRefuses(t *testing.T) {
 		run := &outcome.Run{
 			Schema: outcome.Schema, Command: []string{"leakgate", "run"}, Outcome: outcome.Regression, ExitCode: 1,
 			Packages: []*outcome.Package{{ImportPath: "p", Status: outcome.StatusFail, Assertions: []*outcome.Assertion{{
-				Result: verdict.Result{Schema: 1, Package: "p", Test: "T", Seq: 1, Verdict: verdict.Fail},
+				Result: verdict.Result{Schema: verdict.Schema, Package: "p", Test: "T", Seq: 1, Verdict: verdict.Fail},
 			}}}},
 		}
 		change(run)

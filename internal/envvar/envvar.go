@@ -19,8 +19,8 @@ const (
 type Variable string
 
 const (
-	// Alone names the folder where a process leaves the outcome of golden files of the one test
-	// that it runs. leakcheck sets it.
+	// Alone names the folder where a process leaves the outcomes of assertions. leakcheck sets it
+	// where it runs one test again, or a few.
 	Alone Variable = "ALONE"
 	// Artifacts names the folder for records and artifacts of assertions.
 	Artifacts Variable = "ARTIFACTS"

@@ -11,6 +11,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,17 +45,15 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// exported returns the exported declarations of a package: constants, variables, functions, then
-// types with their methods, sorted by name, without comments, bodies and what is not exported.
-func exported(t *testing.T, folder string) string {
+// documented reads a package of this repository, as it is on linux/amd64.
+func documented(t *testing.T, fset *token.FileSet, folder string) *doc.Package {
 	t.Helper()
 	ctx := build.Default
 	ctx.GOOS, ctx.GOARCH = "linux", "amd64"
-	pkg, err := ctx.ImportDir(filepath.Join(root, folder), 0)
+	pkg, err := ctx.ImportDir(filepath.Join(root, filepath.FromSlash(folder)), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fset := token.NewFileSet()
 	var files []*ast.File
 	for _, name := range append(pkg.GoFiles, pkg.CgoFiles...) {
 		file, err := parser.ParseFile(fset, filepath.Join(pkg.Dir, name), nil, parser.SkipObjectResolution)
@@ -67,8 +66,17 @@ func exported(t *testing.T, folder string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return d
+}
 
+// exported returns the exported declarations of a package: constants, variables, functions, then
+// types with their methods, sorted by name, without comments, bodies and what is not exported. An
+// alias of a type of an internal package is followed by that type.
+func exported(t *testing.T, folder string) string {
+	t.Helper()
 	var out bytes.Buffer
+	fset := token.NewFileSet()
+	d := documented(t, fset, folder)
 	write := func(decl ast.Decl) {
 		if f, ok := decl.(*ast.FuncDecl); ok {
 			f.Body = nil
@@ -89,17 +97,42 @@ func exported(t *testing.T, folder string) string {
 			write(f.Decl)
 		}
 	}
-	values(d.Consts)
-	values(d.Vars)
-	funcs(d.Funcs)
-	for _, typ := range d.Types {
+	types := func(typ *doc.Type) {
 		write(typ.Decl)
 		values(typ.Consts)
 		values(typ.Vars)
 		funcs(typ.Funcs)
 		funcs(typ.Methods)
 	}
+	values(d.Consts)
+	values(d.Vars)
+	funcs(d.Funcs)
+	for _, typ := range d.Types {
+		types(typ)
+		if folder, name := aliased(d, typ); name != "" {
+			of := documented(t, fset, folder)
+			i := slices.IndexFunc(of.Types, func(typ *doc.Type) bool { return typ.Name == name })
+			types(of.Types[i])
+		}
+	}
 	return "package " + d.Name + "\n\n" + out.String()
+}
+
+// aliased returns the folder and the name of the type of this repository that a type is an alias
+// of; "" and "" if it is none.
+func aliased(d *doc.Package, typ *doc.Type) (folder, name string) {
+	spec := typ.Decl.Specs[0].(*ast.TypeSpec)
+	of, ok := spec.Type.(*ast.SelectorExpr)
+	if !ok || !spec.Assign.IsValid() {
+		return "", ""
+	}
+	i := slices.IndexFunc(d.Imports, func(imported string) bool {
+		return path.Base(imported) == of.X.(*ast.Ident).Name && strings.HasPrefix(imported, modulePath+"/")
+	})
+	if i < 0 {
+		return "", ""
+	}
+	return strings.TrimPrefix(d.Imports[i], modulePath+"/"), of.Sel.Name
 }
 
 // replaceFile writes to a temporary name, then renames.

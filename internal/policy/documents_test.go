@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -41,4 +42,35 @@ func TestDocuments(t *testing.T) {
 func exists(file string) bool {
 	_, err := os.Stat(filepath.Join(root, filepath.FromSlash(file)))
 	return err == nil
+}
+
+// TestWings checks that the table of wings names each package of the engine, and nothing else.
+func TestWings(t *testing.T) {
+	packages := make(map[string][]string) // by wing, each by its place below that
+	for _, line := range goLines(t, platform{}, "list", "./internal/engine/...") {
+		wing, name, _ := strings.Cut(strings.TrimPrefix(line, modulePath+"/internal/engine/"), "/")
+		packages[wing] = append(packages[wing], name)
+	}
+	_, table, _ := strings.Cut(readFile(t, "doc/architecture.md"), "| wing | packages |\n|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	named := regexp.MustCompile("`([^`]+)`")
+	for _, row := range strings.Split(table, "\n") {
+		cells := strings.SplitN(strings.Trim(row, "| "), " | ", 2)
+		if len(cells) != 2 {
+			t.Fatalf("doc/architecture.md: the table of wings has a row without packages: %q", row)
+		}
+		wing := cells[0]
+		var names []string
+		for _, m := range named.FindAllStringSubmatch(cells[1], -1) {
+			names = append(names, m[1])
+		}
+		slices.Sort(names)
+		if !slices.Equal(names, packages[wing]) {
+			t.Errorf("doc/architecture.md names the packages %q of the wing %s, which has %q", names, wing, packages[wing])
+		}
+		delete(packages, wing)
+	}
+	for wing := range packages {
+		t.Errorf("doc/architecture.md does not have the wing %s in its table", wing)
+	}
 }

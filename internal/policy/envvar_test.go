@@ -17,13 +17,14 @@ var ownVariable = regexp.MustCompile(`"LEAK(?:GATE|CHECK)_[A-Z_]*["=]`)
 // use.
 var readsOwnVariable = map[string]bool{
 	"internal/envvar/envvar.go":             true,
+	"internal/testkit/heaptest/capture.go":  true, // LEAKGATE_SEED
 	"internal/testkit/require/slow.go":      true, // LEAKGATE_SLOW
 	"internal/testkit/progtest/progtest.go": true, // LEAKGATE_LONG
-	"refscan/internal/accuracy/gotool.go":   true, // LEAKGATE_SLOW, LEAKGATE_ACCURACY
-	"refscan/internal/accuracy/module.go":   true,
-	"refscan/internal/accuracy/suite.go":    true,
+	"internal/tests/tables/gotool.go":       true, // LEAKGATE_SLOW, LEAKGATE_ACCURACY
+	"internal/tests/tables/module.go":       true,
+	"internal/tests/tables/suite.go":        true,
 	// LEAKGATE_BENCH_OBJECTS; LEAKGATE_CACHE of the benchmarks it runs
-	"refscan/internal/performance/measurement.go": true,
+	"internal/tests/tables/measurement.go": true,
 }
 
 // TestVariables checks that the variables for users are read in one place, under both prefixes, and

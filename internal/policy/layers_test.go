@@ -41,26 +41,22 @@ var layers = []struct {
 		"internal/engine/graph/...", "internal/envvar", "internal/realtime", "internal/symbol",
 	}},
 	{"internal/engine/native", []string{"internal/engine/...", "internal/procmaps", "internal/symbol"}},
-	{"internal/testkit", []string{"internal/engine/..."}}, // for tests only
+	{"internal/testkit", []string{"internal/engine/...", "internal/symbol", "refscan"}}, // for tests only
 	{"refscan", []string{"internal/engine/...", "internal/pprofwire", "internal/symbol"}},
 	// only the command imports it: see TestForeign
-	{"refscan/foreign", []string{"refscan", "internal/engine/...", "internal/symbol"}},
+	{"refscan/foreign", []string{"refscan", "internal/engine/...", "internal/realtime", "internal/symbol"}},
 	{"stackprof", []string{"refscan", "internal/pprofwire"}},
-	{"internal/devcommand", nil},
-	{"refscan/internal/accuracy", []string{"internal/devcommand", "refscan", "internal/wholefile"}}, // a command
-	// a command: it runs benchmarks
-	{"refscan/internal/performance", []string{"internal/devcommand", "internal/wholefile"}},
 	{"internal/debughttp", nil}, // what handlers have in common
 	{"stackprof/stackhttp", []string{"internal/debughttp", "stackprof", "refscan"}},
 	{"refscan/scanreport", []string{"internal/symbol", "refscan", "internal/textfmt", "internal/pprofwire", "internal/wholefile"}},
 	{"refscan/refscanhttp", []string{"internal/debughttp", "refscan", "refscan/scanreport"}},
-	{"internal/jump", []string{"internal/textfmt"}}, // plain numbers: it knows nothing of heaps
-	{"refscan/spike", []string{"internal/symbol", "refscan", "internal/engine/runtime/gcwatch", "internal/engine/runtime/rtlayout", "internal/engine/capture/snapshot", "internal/jump", "refscan/scanreport"}},
+	{"internal/spikerule", []string{"internal/textfmt"}}, // plain numbers: it knows nothing of heaps
+	{"refscan/spike", []string{"internal/symbol", "refscan", "internal/engine/runtime/gcwatch", "internal/engine/runtime/rtlayout", "internal/engine/capture/snapshot", "internal/spikerule", "refscan/scanreport"}},
 
 	{"golden", []string{"internal/wholefile"}}, // a file format: it knows nothing of heaps
 	{"internal/verdict", nil},
 	{"internal/envvar", nil}, // environment variables, for all layers
-	{"leakcheck/internal/naming", []string{"internal/engine/symbols/inventory", "internal/textfmt", "internal/symbol"}},
+	{"leakcheck/internal/naming", []string{"internal/engine/symbols/debuginfo", "internal/textfmt", "internal/symbol"}},
 	{"leakcheck/internal/environ", []string{
 		"internal/envvar", "internal/symbol", "leakcheck/internal/naming", "refscan",
 	}},
@@ -68,21 +64,21 @@ var layers = []struct {
 	{"leakcheck/internal/observe", []string{
 		"internal/engine/capture/proof", "internal/engine/capture/snapshot", "internal/engine/graph/attribute", "internal/engine/graph/root",
 		"internal/engine/heap/heaptype", "internal/engine/native/nativeheap", "internal/engine/native/nativeholders",
-		"internal/engine/symbols/inventory", "internal/symbol", "internal/textfmt", "leakcheck/internal/ledger", "leakcheck/internal/naming", "refscan",
+		"internal/engine/symbols/debuginfo", "internal/symbol", "internal/textfmt", "leakcheck/internal/ledger", "leakcheck/internal/naming", "refscan",
 	}},
 	{"leakcheck/internal/artifact", []string{
 		"golden", "internal/envvar", "internal/verdict", "internal/wholefile", "leakcheck/internal/environ", "leakcheck/internal/observe", "refscan",
 		"stackprof",
 	}},
 	{"leakcheck/internal/goroutine", []string{
-		"golden", "internal/symbol", "leakcheck/internal/tree", "leakcheck/internal/naming", "refscan",
+		"golden", "internal/realtime", "internal/symbol", "leakcheck/internal/tree", "leakcheck/internal/naming", "refscan",
 	}},
 	{"leakcheck/internal/tree", []string{
 		"golden", "internal/symbol", "internal/textfmt", "leakcheck/internal/environ",
 		"leakcheck/internal/naming", "refscan",
 	}},
 	{"leakcheck/internal/request", []string{
-		"internal/engine/native/nativeheap", "internal/engine/symbols/inventory", "internal/engine/capture/proof",
+		"internal/engine/native/nativeheap", "internal/engine/symbols/debuginfo", "internal/engine/capture/proof",
 		"internal/symbol", "leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/naming",
 		"leakcheck/internal/observe", "leakcheck/internal/tree", "refscan",
 	}},
@@ -109,53 +105,65 @@ var layers = []struct {
 		"leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
 		"internal/textfmt", "leakcheck/internal/tree", "refscan",
 	}},
-	{"leakcheck/internal/growth/pile", []string{"internal/realtime", "internal/symbol", "leakcheck/internal/goroutine"}},
+	// it knows no snapshots
+	{"leakcheck/internal/calls", []string{
+		"internal/engine/memory/headroom", "internal/realtime", "internal/textfmt", "leakcheck/internal/environ", "leakcheck/internal/ledger", "refscan",
+	}},
 	{"leakcheck/internal/growth/series", []string{"internal/textfmt"}},
 	{"leakcheck/internal/growth/history", []string{
 		"internal/engine/native/nativeheap", "internal/symbol", "internal/textfmt", "leakcheck/internal/check", "leakcheck/internal/environ",
-		"leakcheck/internal/growth/pile", "leakcheck/internal/growth/series", "leakcheck/internal/ledger", "leakcheck/internal/message",
+		"leakcheck/internal/goroutine", "leakcheck/internal/growth/series", "leakcheck/internal/ledger", "leakcheck/internal/message",
 		"leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/growth/finding", []string{
 		"internal/engine/native/nativeheap", "internal/engine/native/nativeholders", "internal/symbol", "leakcheck/internal/environ",
-		"leakcheck/internal/growth/history", "leakcheck/internal/growth/pile", "leakcheck/internal/growth/series",
+		"leakcheck/internal/growth/history", "leakcheck/internal/goroutine", "leakcheck/internal/growth/series",
 		"leakcheck/internal/ledger", "leakcheck/internal/message", "leakcheck/internal/request", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/growth/wording", []string{
 		"internal/engine/native/nativeholders", "internal/symbol", "internal/textfmt", "internal/verdict",
 		"leakcheck/internal/assertion", "leakcheck/internal/check", "leakcheck/internal/growth/finding", "leakcheck/internal/growth/history",
-		"leakcheck/internal/growth/pile", "leakcheck/internal/growth/series", "leakcheck/internal/ledger",
+		"leakcheck/internal/goroutine", "leakcheck/internal/growth/series", "leakcheck/internal/ledger",
 		"leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/tree", "refscan",
+	}},
+	// it calls nothing and takes no snapshot
+	{"leakcheck/internal/growth/trial", []string{
+		"internal/symbol", "leakcheck/internal/assertion", "leakcheck/internal/calls",
+		"leakcheck/internal/growth/finding", "leakcheck/internal/growth/history", "leakcheck/internal/goroutine", "leakcheck/internal/growth/series",
+		"leakcheck/internal/growth/wording", "leakcheck/internal/ledger", "refscan",
 	}},
 	{"leakcheck/internal/growth", []string{
 		"internal/engine/memory/headroom", "internal/engine/native/nativeheap", "internal/engine/capture/proof", "internal/engine/capture/snapshot", "internal/realtime", "internal/symbol", "internal/textfmt", "internal/verdict",
-		"leakcheck/internal/artifact", "leakcheck/internal/assertion", "leakcheck/internal/check", "leakcheck/internal/environ",
-		"leakcheck/internal/growth/finding", "leakcheck/internal/growth/history", "leakcheck/internal/growth/pile", "leakcheck/internal/growth/series",
-		"leakcheck/internal/growth/wording", "leakcheck/internal/ledger",
+		"leakcheck/internal/artifact", "leakcheck/internal/assertion", "leakcheck/internal/calls", "leakcheck/internal/check", "leakcheck/internal/environ",
+		"leakcheck/internal/growth/finding", "leakcheck/internal/growth/history", "leakcheck/internal/goroutine", "leakcheck/internal/growth/series",
+		"leakcheck/internal/growth/trial", "leakcheck/internal/growth/wording", "leakcheck/internal/ledger",
 		"leakcheck/internal/observe", "leakcheck/internal/request", "leakcheck/internal/tree", "refscan",
+	}},
+	{"leakcheck/internal/service", []string{
+		"internal/engine/capture/proof", "internal/engine/native/nativeheap", "internal/realtime", "internal/symbol", "internal/textfmt",
+		"leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/observe", "leakcheck/internal/tree", "refscan", "refscan/foreign",
 	}},
 	{"internal/alloctrace", nil},
 	{"internal/alloccode", []string{"internal/alloctrace"}},
 	{"leakcheck/internal/alloc", []string{
-		"golden", "internal/alloccode", "internal/alloctrace", "internal/engine/memory/headroom", "internal/engine/memory/rawmem", "internal/engine/runtime/rtlayout", "internal/engine/capture/snapshot", "internal/symbol", "internal/realtime", "internal/verdict",
-		"leakcheck/internal/assertion", "leakcheck/internal/check",
+		"golden", "internal/alloccode", "internal/alloctrace", "internal/engine/memory/headroom", "internal/engine/memory/offheap", "internal/engine/runtime/rtlayout", "internal/engine/capture/snapshot", "internal/symbol", "internal/realtime", "internal/verdict",
+		"leakcheck/internal/assertion", "leakcheck/internal/calls", "leakcheck/internal/check",
 		"leakcheck/internal/environ",
 		"leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
 		"internal/textfmt", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/peak", []string{
 		"internal/engine/runtime/gcwatch", "internal/engine/capture/snapshot", "internal/realtime", "internal/symbol", "internal/textfmt", "internal/verdict", "leakcheck/internal/assertion",
-		"leakcheck/internal/check", "leakcheck/internal/environ", "leakcheck/internal/message",
+		"leakcheck/internal/calls", "leakcheck/internal/check", "leakcheck/internal/environ", "leakcheck/internal/message",
 		"leakcheck/internal/observe", "leakcheck/internal/request", "leakcheck/internal/tree", "refscan",
 	}},
-	{"leakcheck", []string{"leakcheck/internal/...", "internal/verdict"}},
+	{"leakcheck", []string{"leakcheck/internal/...", "internal/verdict", "refscan"}},
 
 	{"github.com/leakgate/leakgate", nil},                                           // the sources, for -auto
 	{"cmd/leakgate/internal/auto/repeat", []string{"internal/envvar", "leakcheck"}}, // linked into tests
-	{"cmd/leakgate/internal/auto/repeat/seeds", nil},                                // linked into tests
 	{"cmd/leakgate/internal/auto/repeat/ended", nil},                                // linked into tests
 	{"cmd/leakgate/internal/auto/workspace", []string{
-		"cmd/leakgate/internal/auto/source", "cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/auto/repeat/ended", "cmd/leakgate/internal/auto/repeat/seeds",
+		"cmd/leakgate/internal/auto/source", "cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/auto/repeat/ended",
 		"cmd/leakgate/internal/gotest", "internal/envvar", "internal/wholefile",
 	}},
 	{"cmd/leakgate/internal/auto/drive", []string{
@@ -166,7 +174,7 @@ var layers = []struct {
 		"cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/repeat", "cmd/leakgate/internal/auto/source", "golden", "internal/symbol", "internal/textfmt", "internal/verdict",
 	}},
 	{"cmd/leakgate/internal/artifacts", []string{"cmd/leakgate/internal/cli", "internal/symbol", "internal/verdict", "internal/wholefile"}},
-	{"cmd/leakgate/internal/goldens", []string{"golden", "internal/verdict", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome"}},
+	{"cmd/leakgate/internal/goldenset", []string{"golden", "internal/verdict", "internal/wholefile", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/gotest", []string{"internal/winjob"}},
 	{"cmd/leakgate/internal/revision", nil},
 	{"cmd/leakgate/internal/command/doctor/program", nil},
@@ -178,13 +186,17 @@ var layers = []struct {
 		"internal/textfmt", "internal/verdict",
 	}},
 	{"cmd/leakgate/internal/page", []string{"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "refscan", "refscan/scanreport", "internal/pprofwire", "internal/symbol", "internal/textfmt", "internal/verdict", "internal/wholefile", "cmd/leakgate/internal/outcome"}},
-	{"cmd/leakgate/leakvet", []string{"golden", "internal/textfmt", "cmd/leakgate/internal/goldens"}},
+	{"cmd/leakgate/leakvet", []string{"golden", "internal/textfmt", "cmd/leakgate/internal/goldenset"}},
 	{"cmd/leakgate/leakvet/golangcilint", []string{"cmd/leakgate/leakvet"}},
 	// what sub-commands have in common, and sub-commands that need nothing of a run
 	{"cmd/leakgate/internal/cli", []string{"internal/textfmt", "internal/wholefile"}},
 	{"cmd/leakgate/internal/allocrun", []string{
 		"cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/native/dump", "cmd/leakgate/internal/native/symbolize",
 		"internal/alloccode", "internal/alloctrace", "internal/symbol", "internal/textfmt", "refscan/foreign",
+	}},
+	{"cmd/leakgate/internal/command/repeat", []string{
+		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/gotest",
+		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/page", "cmd/leakgate/internal/present", "internal/envvar", "internal/textfmt", "leakcheck", "refscan", "refscan/scanreport",
 	}},
 	{"cmd/leakgate/internal/command/alloc", []string{
 		"cmd/leakgate/internal/allocrun", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare",
@@ -201,13 +213,13 @@ var layers = []struct {
 		"cmd/leakgate/internal/gotest", "cmd/leakgate/internal/present", "internal/engine/memory/headroom", "internal/envvar", "internal/textfmt",
 	}},
 	{"cmd/leakgate/internal/command/goldenfile", []string{
-		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/goldens",
+		"internal/wholefile", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/goldenset",
 		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/present", "golden",
 	}},
 	{"cmd/leakgate/internal/command/process", []string{
-		"cmd/leakgate/internal/cli", "internal/jump", "internal/textfmt", "refscan", "refscan/foreign", "refscan/scanreport",
+		"cmd/leakgate/internal/cli", "internal/spikerule", "internal/textfmt", "refscan", "refscan/foreign", "refscan/scanreport",
 	}},
-	{"cmd/leakgate/internal/native/dump", []string{"cmd/leakgate/internal/cli", "internal/wholefile"}},
+	{"cmd/leakgate/internal/native/dump", []string{"cmd/leakgate/internal/cli", "internal/engine/symbols/objfile", "internal/wholefile"}},
 	{"cmd/leakgate/internal/native/symbolize", []string{"cmd/leakgate/internal/native/dump", "internal/wholefile"}},
 	{"cmd/leakgate/internal/native/shim", []string{"cmd/leakgate/internal/gotest", "internal/envvar", "internal/wholefile"}},
 	{"cmd/leakgate/internal/native/callrecord", []string{
@@ -223,7 +235,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/command/runtests", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/finding",
 		"cmd/leakgate/internal/auto/source", "cmd/leakgate/internal/auto/workspace", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare",
-		"cmd/leakgate/internal/goldens",
+		"cmd/leakgate/internal/goldenset",
 		"cmd/leakgate/internal/gotest", "cmd/leakgate/internal/isolate", "cmd/leakgate/internal/native/shim", "cmd/leakgate/internal/outcome",
 		"cmd/leakgate/internal/page", "cmd/leakgate/internal/present", "cmd/leakgate/internal/revision", "golden", "internal/engine/memory/headroom", "internal/envvar",
 		"internal/symbol", "internal/textfmt", "internal/verdict",
@@ -233,17 +245,13 @@ var layers = []struct {
 
 	{"internal/policy", nil},
 	{"internal/tests/allocs", nil},
-	{"internal/tests/assert", nil},
-	{"internal/tests/delve", nil},
-	{"internal/tests/golden", nil},
-	{"internal/tests/holds", nil},
+	{"internal/tests/judges", nil},
 	{"internal/tests/memory", nil},
 	{"internal/tests/native", nil},
-	{"internal/tests/native/workload", nil}, // C code that allocates
 	{"internal/tests/page", nil},
-	{"internal/tests/pprof", nil},
 	{"internal/tests/release", nil},
 	{"internal/tests/seeds", nil},
+	{"internal/tests/tables", []string{"refscan", "internal/wholefile"}}, // a command that writes documents
 }
 
 func TestLayers(t *testing.T) {

@@ -20,10 +20,17 @@ const sizeBudget = budgetHundredths << 20 / 100
 
 const budgetHundredths = 430
 
+// inProcess is the option that has a budget of its own: tests that name it link what looks into
+// other processes.
+const (
+	inProcess       = "InProcess"
+	inProcessBudget = 512 << 10
+)
+
 // TestBudgetIsWritten checks that users are told the budget.
 func TestBudgetIsWritten(t *testing.T) {
 	budget := fmt.Sprintf("at most %.2f MiB", budgetHundredths/100.0)
-	for _, file := range []string{"README.md", "CONTRIBUTING.md", "leakcheck/doc.go"} {
+	for _, file := range []string{"README.md", "CONTRIBUTING.md", "doc/performance.md", "leakcheck/doc.go"} {
 		if !strings.Contains(readFile(t, file), budget) {
 			t.Errorf("%s does not say %q", file, budget)
 		}
@@ -45,6 +52,7 @@ var sizeVerbs = map[string]struct {
 	"AssertCollected": {[]string{"leakcheck", "weak"}, `leakcheck.AssertCollected(t, weak.Make(new(int)), "test")`},
 	"Find":            {[]string{"leakcheck"}, `t.Log(leakcheck.Find(leakcheck.Root("x").MaxObjects(1)))`},
 	"TakeBaseline":    {[]string{"leakcheck"}, `leakcheck.TakeBaseline(t)`},
+	inProcess:         {[]string{"leakcheck"}, `leakcheck.AssertNoGrowth(t, func() {}, leakcheck.InProcess(1))`},
 	"VerifyTestMain":  {[]string{"leakcheck"}, `leakcheck.VerifyTestMain(nil)`},
 	"refscan": {[]string{"refscan", "io"}, `
 		snapshot, err := refscan.Capture()
@@ -77,6 +85,9 @@ func TestBinarySize(t *testing.T) {
 	for name, verb := range sizeVerbs {
 		delete(missing, name)
 		tests[name] = sizeTest(name, verb.imports, verb.body)
+		if name == inProcess {
+			continue // few tests use it
+		}
 		imports = append(imports, verb.imports...)
 		fmt.Fprintf(&bodies, "\t{%s\n\t}\n", verb.body)
 	}
@@ -93,6 +104,9 @@ func TestBinarySize(t *testing.T) {
 		if name != "nothing" && sizes[name]-empty < 50_000 {
 			t.Errorf("%s adds only %d bytes to a test binary: was it linked at all?", name, sizes[name]-empty)
 		}
+	}
+	if added := sizes[inProcess] - sizes["AssertNoGrowth"]; added > inProcessBudget {
+		t.Errorf("%s adds %d bytes to a test binary, the budget is %d", inProcess, added, inProcessBudget)
 	}
 	if added := sizes["everything"] - empty; added > sizeBudget {
 		t.Errorf("the API adds %d bytes to a test binary, the budget is %d", added, sizeBudget)

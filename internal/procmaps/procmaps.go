@@ -3,6 +3,7 @@ package procmaps
 
 import (
 	"bytes"
+	"iter"
 	"strconv"
 )
 
@@ -42,4 +43,15 @@ func Parse(line []byte) (a Area, ok bool) {
 	}
 	a.Name = bytes.TrimLeft(rest, " ")
 	return a, err1 == nil && err2 == nil && a.End >= a.Start
+}
+
+// Areas yields the mappings of a file of maps, by address. It leaves out lines of other kinds.
+func Areas(list []byte) iter.Seq[Area] {
+	return func(yield func(Area) bool) {
+		for line := range bytes.Lines(list) {
+			if a, ok := Parse(bytes.TrimSuffix(line, []byte{'\n'})); ok && !yield(a) {
+				return
+			}
+		}
+	}
 }

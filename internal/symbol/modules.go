@@ -35,6 +35,14 @@ func ModulesOf(info *debug.BuildInfo) *Modules {
 	return m
 }
 
+// Main returns the path of the main module, "" if it is not known.
+func (m *Modules) Main() string {
+	if m == nil || len(m.paths) == 0 {
+		return ""
+	}
+	return m.paths[0]
+}
+
 // NamedModules returns Modules with these paths, the result of Ambiguous for a program, where the
 // program itself cannot be asked. Package knows them, too.
 func NamedModules(paths []string) *Modules {

@@ -28,10 +28,6 @@ func IsDictionary(typeName string) bool {
 	return strings.HasPrefix(typeName, "*[") && strings.HasSuffix(typeName, "]uintptr")
 }
 
-// Temporary names stack slots that belong to no variable: the compiler's own copies, arguments of
-// calls under way, registers. The root of those of a function is "import/path.Func.$temporary".
-const Temporary = "$temporary"
-
 // toolModule and toolPackages name the packages of this module that a test binary links. Packages
 // below them count, too.
 const toolModule = "github.com/leakgate/leakgate/"
@@ -45,10 +41,11 @@ var toolPackages = []string{"leakcheck", "refscan", "golden", "stackprof", "inte
 const RecordingBatch = toolModule + "leakcheck/internal/growth.(*Experiment).recordBatch"
 
 // IsTool reports whether a package is one of this module's that end up in users' test binaries. The
-// memory of such packages is left out of reports.
+// memory of such packages is left out of reports. Packages of this module's own tests are none of
+// them.
 func IsTool(pkg string) bool {
 	rest, ok := strings.CutPrefix(pkg, toolModule)
-	if !ok {
+	if !ok || strings.HasSuffix(pkg, "_test") || strings.HasPrefix(rest, "internal/testkit/") {
 		return false
 	}
 	for _, p := range toolPackages {

@@ -35,6 +35,7 @@ func TestIsTool(t *testing.T) {
 		toolModule + "leakcheck": true, toolModule + "internal/engine/memory/image": true,
 		toolModule + "internal/verdict": true, toolModule + "internal/symbol": true, toolModule + "refscan_test": false,
 		toolModule + "examples": false, toolModule + "internal": true, "leakcheck": false,
+		toolModule + "internal/engine/graph/holding_test": false, toolModule + "internal/testkit/heaptest": false,
 	} {
 		require.Equal(t, want, IsTool(pkg), pkg)
 	}

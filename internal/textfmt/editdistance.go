@@ -1,5 +1,10 @@
 package textfmt
 
+import (
+	"slices"
+	"strings"
+)
+
 // EditDistance returns how many characters must be put in, left out, replaced, or swapped with
 // their neighbour to get from a to b, or limit+1 if more than limit. A character is a byte. The
 // cost is the product of the lengths.
@@ -31,4 +36,20 @@ func EditDistance(a, b string, limit int) int {
 		before, last, row = last, row, before
 	}
 	return min(last[len(b)], limit+1)
+}
+
+// Nearest returns the names that take the fewest edits, and at most limit, to become what was
+// written. Upper and lower case are the same, and a name counts once.
+func Nearest(written string, names []string, limit int) []string {
+	var near []string
+	for _, name := range names {
+		switch d := EditDistance(strings.ToLower(written), strings.ToLower(name), limit); {
+		case d > limit || d == limit && slices.Contains(near, name):
+		case d < limit:
+			near, limit = []string{name}, d
+		default:
+			near = append(near, name)
+		}
+	}
+	return near
 }

@@ -1,6 +1,7 @@
 package textfmt
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/testkit/require"
@@ -27,5 +28,26 @@ func TestEditDistance(t *testing.T) {
 	} {
 		require.Equal(t, tt.want, EditDistance(tt.a, tt.b, tt.limit), tt.a+" "+tt.b)
 		require.Equal(t, tt.want, EditDistance(tt.b, tt.a, tt.limit), tt.b+" "+tt.a)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"sessions", "session", "Sections", "session", "orders"}
+	for _, tt := range []struct {
+		written string
+		limit   int
+		want    []string
+	}{
+		{"sesion", 2, []string{"session"}},
+		{"SESSIONS", 2, []string{"sessions"}},
+		{"sessiion", 1, []string{"session"}},
+		{"setions", 2, []string{"Sections"}},
+		{"secsions", 1, []string{"sessions", "Sections"}},
+		{"carts", 2, nil},
+		{"", 0, nil},
+	} {
+		if got := Nearest(tt.written, names, tt.limit); !slices.Equal(got, tt.want) {
+			t.Errorf("Nearest(%q, %d) = %q, want %q", tt.written, tt.limit, got, tt.want)
+		}
 	}
 }

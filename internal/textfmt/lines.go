@@ -42,9 +42,7 @@ func IndentText(text string) string {
 	return strings.Join(Indent(strings.Split(strings.TrimRight(text, "\n"), "\n")), "\n") + "\n"
 }
 
-// Abridge leaves out the middle of a long name.
-//
-// It is not inlined, which would take kilobytes of each test binary.
+// Abridge leaves out the middle of a long name. Inlined at its calls it would take 16 KB.
 //
 //go:noinline
 func Abridge(s string, limit int) string {
@@ -65,4 +63,13 @@ func FirstLine(text string) string {
 func LastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
+}
+
+// TreeLine returns how the line of a node begins in a tree that is drawn, and how the lines below
+// it do, given how the lines below its parent begin. last says that no sibling follows.
+func TreeLine(below string, last bool) (line, next string) {
+	if last {
+		return below + "└─ ", below + "   "
+	}
+	return below + "├─ ", below + "│  "
 }

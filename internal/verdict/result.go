@@ -11,7 +11,7 @@
 package verdict
 
 // Schema is the version of the record's form.
-const Schema = 1
+const Schema = 2
 
 // FileName is the name of the record's file.
 const FileName = "result.json"
@@ -38,6 +38,19 @@ const (
 	ByCounters Method = "by counters" // the allocator's, read after garbage collections
 	ByReach    Method = "by reach"    // of variables: all that they lead to is within their bounds
 	ByTypes    Method = "by types"    // and of types: no more objects can be of a type than its bounds allow
+)
+
+// Kind says what a bound is about.
+type Kind string
+
+// The kinds.
+const (
+	Retained  Kind = "retained"  // what is alive: objects, goroutines, stacks
+	Resources Kind = "resources" // what the operating system, or C's malloc, holds for the process
+	Growth    Kind = "growth"    // what grows with each call
+	Allocs    Kind = "allocs"    // what a call allocates
+	Peak      Kind = "peak"      // what is alive while a call runs
+	Collected Kind = "collected" // an object that should be garbage
 )
 
 // Result is one assertion of one run of a test.
@@ -81,6 +94,7 @@ type Result struct {
 
 // Bound is one asserted bound and what was found.
 type Bound struct {
+	Kind Kind `json:"kind"`
 	// as it was written: Root("example.com/app.sessions")
 	Selector   string  `json:"selector"`
 	MaxObjects *int64  `json:"max_objects,omitempty"` // nil: not bounded
@@ -145,7 +159,8 @@ func (l *Link) Line() string {
 // Resource is a kind of thing that the operating system holds for the process, and whose number or
 // bytes grow.
 type Resource struct {
-	// "descriptor", "thread", "process", "mapping", "stack", "file", "variable"
+	// "process", "descriptor", "thread", "native", "native bytes" (both of C's malloc), "mapping",
+	// "stack", "file", "variable"
 	Kind string `json:"kind"`
 	// what it is: "socket to 127.0.0.1:5432", "/tmp/x", a command's name
 	Name   string `json:"name"`
@@ -162,6 +177,9 @@ type Holder struct {
 	// "other"; "resource" where nothing in Go holds it
 	Kind string `json:"kind"`
 	Root string `json:"root"` // the root's name, or the goroutines' function
+	// in words, as in messages: "held by the package variable app.sessions (app.go:12)"; "" for
+	// goroutines
+	Text string `json:"text,omitempty"`
 	// import path of the package that declares the variable or function
 	Package string `json:"package,omitempty"`
 	Type    string `json:"type,omitempty"` // of the variable

@@ -15,16 +15,16 @@ func TestCheckSchema(t *testing.T) {
 		{Schema, "v0.1.0", "v0.9.0", ""},
 		{
 			Schema + 1, "v0.4.0", "v0.3.0",
-			"this leakgate (v0.3.0) reads records of version 1, and leakcheck (v0.4.0) writes version 2: " +
+			"this leakgate (v0.3.0) reads records of version 2, and leakcheck (v0.4.0) writes version 3: " +
 				"go run " + path + "/cmd/leakgate@v0.4.0, or go get -tool of the same",
 		},
 		{
 			Schema - 1, "v0.2.0", "v0.3.0",
-			"this leakgate (v0.3.0) reads records of version 1, and leakcheck (v0.2.0) writes version 0: go get " + path + "@v0.3.0",
+			"this leakgate (v0.3.0) reads records of version 2, and leakcheck (v0.2.0) writes version 1: go get " + path + "@v0.3.0",
 		},
 		{
 			Schema - 1, "", "(devel)",
-			"this leakgate (of no release) reads records of version 1, and leakcheck (of no release) writes version 0: go get " + path + "@latest",
+			"this leakgate (of no release) reads records of version 2, and leakcheck (of no release) writes version 1: go get " + path + "@latest",
 		},
 	} {
 		got := ""

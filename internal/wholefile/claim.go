@@ -25,6 +25,10 @@ func Claim(f *os.File, path string) bool {
 	return err == nil && os.SameFile(now, mine)
 }
 
+// Clean removes the temporary files in dir that killed processes left when they were about to write
+// a file there.
+func Clean(dir string) { RemoveUnclaimed(dir, ".leakgate"+TemporaryMark) }
+
 // RemoveUnclaimed removes the files and folders in dir with mark in their names that no process has
 // claimed: their processes ended before they could remove them. It returns no error: what it cannot
 // remove is removed another time.

@@ -60,7 +60,7 @@ func ScanAudited(ctx context.Context, pid int, scan []refscan.ScanOption, opts .
 	wait := firstWait
 	for try := 1; ; try++ {
 		p, err := OpenProcess(ctx, pid, append(slices.Clip(opts), resting)...)
-		if errors.Is(err, goruntime.ErrUnsafePoint) && try < maxAudits && ctx.Err() == nil {
+		if goruntime.IsTransient(err) && try < maxAudits && ctx.Err() == nil {
 			continue
 		}
 		if err != nil {

@@ -11,10 +11,10 @@ package foreign
 
 import (
 	"context"
-	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -89,6 +89,7 @@ type program struct {
 	file    *elfimage.Program
 	index   *debuginfo.Index
 	modules *symbol.Modules // the modules of the build; nil if the file does not list them
+	build   []debug.BuildSetting
 }
 
 func openProgram(ctx context.Context, exe string) (*program, error) {
@@ -96,7 +97,7 @@ func openProgram(ctx context.Context, exe string) (*program, error) {
 	if err != nil {
 		return nil, &refscan.UnavailableError{Cause: "the program's file cannot be read", Remedy: "give the ELF executable that the process runs, as on linux/amd64 and linux/arm64", Err: inputError{err}}
 	}
-	info, err := buildinfo.ReadFile(exe)
+	info, err := buildInfo(exe)
 	if err == nil {
 		err = rtlayout.CheckVersion(info.GoVersion)
 	}
@@ -115,7 +116,17 @@ func openProgram(ctx context.Context, exe string) (*program, error) {
 		u.Remedy = "give the file of the same build that was not stripped: go build without -ldflags='-s -w'"
 		return nil, u
 	}
-	return &program{file, index, symbol.ModulesOf(info)}, nil
+	return &program{file, index, symbol.ModulesOf(info), info.Settings}, nil
+}
+
+// buildInfo reads the build information of an executable.
+func buildInfo(exe string) (*debug.BuildInfo, error) {
+	f, err := objfile.OpenELF(exe)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.BuildInfo()
 }
 
 // openIndex opens the index of an executable's debug information.

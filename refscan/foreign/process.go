@@ -10,9 +10,9 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/memory/remedy"
+	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/engine/process/attach"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
-	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -49,37 +49,30 @@ type Process struct {
 }
 
 // Frames names the functions of a stack of return addresses of the process, the innermost first,
-// without those of the allocator. The runtime's stacks have an address for each inlined function,
-// too, of which the innermost tells all. The snapshot must not be closed.
+// without those of the allocator. The snapshot must not be closed.
 func (p *Process) Frames(stack []uint64) (frames []refscan.SourceFrame) {
 	var failed error // the stack is shown as far as it can be read
 	defer snapshot.Guard(&failed)()
-	m := (*snapshot.Snapshot)(p.Snapshot).Model()
-	for i := 0; i < len(stack); {
-		pc := stack[i] - 1
-		i++
-		f := m.FuncAt(pc)
-		if f == nil {
-			continue
-		}
-		calls := m.Calls(f, pc)
-		for inlined := len(calls) - 1; inlined > 0 && i < len(stack); inlined-- {
-			if outer := m.FuncAt(stack[i] - 1); outer == nil || outer.Entry != f.Entry {
-				break
-			}
-			i++
-		}
-		for _, c := range calls {
-			if c.Name != "runtime.goexit" && (len(frames) > 0 || !symbol.IsRuntime(symbol.Package(c.Name))) {
-				frames = append(frames, refscan.SourceFrame{Func: c.Name, File: c.File, Line: c.Line})
-			}
-		}
+	for _, c := range (*snapshot.Snapshot)(p.Snapshot).Model().StackCalls(stack) {
+		frames = append(frames, refscan.SourceFrame{Func: c.Name, File: c.File, Line: c.Line})
 	}
 	return frames
 }
 
 // Paused is how long the process was stopped; if it did not fork, that is known after Close.
 func (p *Process) Paused() time.Duration { return p.frozen.Pause }
+
+// Malloc returns the blocks that C code in the process had from malloc. It takes as long as it
+// takes to copy them, at some GB/s. Errors are nativeheap.ErrNone, in a program without a C
+// library, and those of nativeheap.OfAnother. The snapshot must not be closed.
+func (p *Process) Malloc() (_ *nativeheap.Heap, err error) {
+	defer snapshot.Guard(&err)()
+	program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.frozen.Shown()))
+	if err != nil {
+		return nil, err
+	}
+	return nativeheap.OfAnother(p.frozen.Shown(), program, (*snapshot.Snapshot)(p.Snapshot).Model().Mem)
+}
 
 // Faults counts the page faults of the process from its fork until Close, at which they are known:
 // for each page that it wrote to before the page was read, the kernel made a copy, in one or two

@@ -86,6 +86,23 @@ func TestProcess(t *testing.T) {
 	})
 }
 
+// Which packages are the program's is told by the program's modules, not by those of this one.
+func TestModulesOfProcess(t *testing.T) {
+	exe := filepath.Join(t.TempDir(), "shop")
+	cmd := exec.Command("go", "build", "-o", exe, ".")
+	cmd.Dir, cmd.Env = filepath.Join("testdata", "undotted"), append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	server, _ := start(t, exe)
+	for _, n := range scanAndClose(t, open(t, server.Process.Pid)).Roots {
+		if n.Name == "main.each.$temporary" {
+			require.Equal(t, "[]*shop/store.Session", n.Type)
+			return
+		}
+	}
+	t.Error("nothing is held by the loop's copy of the list")
+}
+
 func TestOpenProcessRefuses(t *testing.T) {
 	_, err := foreign.OpenProcess(context.Background(), 1<<22+1)
 	require.ErrorContains(t, err, "there is no process 4194305")

@@ -60,7 +60,7 @@ func (s *Scan) Since(earlier *Scan) (*Growth, error) {
 	old := byKey(earlier.Report.Fold().Roots)
 	for _, n := range s.Report.Fold().Roots {
 		// The runtime's list of timers alone holds those that were stopped.
-		if n.Name != "runtime.(timers)" && !symbol.IsCompilerCache(n.Name) {
+		if n.Name != symbol.TimerHeaps && !symbol.IsCompilerCache(n.Name) {
 			g.compare(n, n.Name, n, old[n.Key()], n.Root.Package != "" && symbol.IsRuntime(n.Root.Package))
 		}
 	}

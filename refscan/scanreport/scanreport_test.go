@@ -21,7 +21,7 @@ func global(name, typ string, objects, bytes int64, children ...*refscan.Node) *
 }
 
 func node(name, typ string, objects, bytes int64, children ...*refscan.Node) *refscan.Node {
-	return &refscan.Node{Name: name, Type: typ, Objects: objects, Bytes: bytes, Children: children}
+	return &refscan.Node{Name: name, Type: typ, Figures: refscan.Figures{Objects: objects, Bytes: bytes}, Children: children}
 }
 
 func scanAt(second int64, roots ...*refscan.Node) *Scan {

@@ -98,11 +98,8 @@ func writeNode(b *strings.Builder, r *refscan.Report, n *refscan.Node, small int
 	}
 	sort.SliceStable(shown, func(i, j int) bool { return totalBytes(shown[i]) > totalBytes(shown[j]) })
 	for i, c := range shown {
-		if i == len(shown)-1 {
-			writeNode(b, r, c, small, below+"└─ ", below+"   ", depth+1)
-		} else {
-			writeNode(b, r, c, small, below+"├─ ", below+"│  ", depth+1)
-		}
+		line, next := textfmt.TreeLine(below, i == len(shown)-1)
+		writeNode(b, r, c, small, line, next, depth+1)
 	}
 }
 

@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// Own is memory of the tool's own, which no report includes.
+var Own []byte
+
 // SetClock replaces the clock of limits until a test ends.
 func SetClock(t *testing.T, clock func() time.Time) {
 	now = clock

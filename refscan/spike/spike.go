@@ -43,7 +43,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/jump"
+	"github.com/leakgate/leakgate/internal/spikerule"
 	"github.com/leakgate/leakgate/refscan"
 	"github.com/leakgate/leakgate/refscan/scanreport"
 )
@@ -150,7 +150,7 @@ var running struct {
 // Start begins to watch, in a goroutine of its own. It is an error if the configuration makes no
 // sense. There may be several watchers; their snapshots are taken in turn.
 func Start(c Config) (*Watcher, error) {
-	threshold := jump.Threshold{Share: c.Share, Bytes: c.Bytes}
+	threshold := spikerule.Threshold{Share: c.Share, Bytes: c.Bytes}
 	if err := threshold.Check(); err != nil {
 		return nil, fmt.Errorf("spike: %w", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/jump"
+	"github.com/leakgate/leakgate/internal/spikerule"
 	"github.com/leakgate/leakgate/internal/testkit/assert"
 	"github.com/leakgate/leakgate/internal/testkit/require"
 	"github.com/leakgate/leakgate/refscan/spike"
@@ -32,8 +32,7 @@ func TestStartRefuses(t *testing.T) {
 
 func nan() float64 { zero := 0.0; return zero / zero }
 
-// held is the memory of a spike. This test's package belongs to the tool, so no report includes its
-// memory.
+// held is the memory of a spike.
 var held []byte
 
 // collectUntil collects garbage until it receives from c.
@@ -81,8 +80,9 @@ func TestPerDay(t *testing.T) {
 	var later atomic.Int64
 	spike.SetClock(t, func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
 	_, spikes := start(t, spike.Config{PerDay: 1})
-	held = make([]byte, size)
+	spike.Own = make([]byte, size)
 	s := collectUntil(spikes)
+	spike.Own = nil
 	assert.Zero(t, s.LeftOut)
 	assert.True(t, s.Live >= s.Usual+size/2, "%d, %d", s.Live, s.Usual)
 	assert.False(t, s.Held, "the tool's own is not in the snapshot")
@@ -98,6 +98,7 @@ func TestPerDay(t *testing.T) {
 	later.Add(int64(24 * time.Hour))
 	held = make([]byte, size)
 	s = collectUntil(spikes)
+	assert.True(t, s.Held)
 	held = nil
 	assert.Positive(t, s.LeftOut)
 	assert.Contains(t, s.String(), "beyond the threshold left out because of the limits\n")
@@ -124,7 +125,7 @@ func TestMissed(t *testing.T) {
 func fall(t *testing.T) {
 	t.Helper()
 	held = nil
-	for range jump.Window {
+	for range spikerule.Window {
 		next(t)
 	}
 }

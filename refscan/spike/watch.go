@@ -15,7 +15,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/runtime/gcwatch"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
-	"github.com/leakgate/leakgate/internal/jump"
+	"github.com/leakgate/leakgate/internal/spikerule"
 	"github.com/leakgate/leakgate/refscan"
 	"github.com/leakgate/leakgate/refscan/scanreport"
 )
@@ -43,7 +43,7 @@ var readings atomic.Int64
 // A watch is a running watcher. All but ready, cancel and stopped belongs to its goroutine.
 type watch struct {
 	config   Config
-	judge    *jump.Judge
+	judge    *spikerule.Judge
 	metrics  *gcwatch.Reader
 	counters *gcwatch.Counters // read from the runtime's memory; nil without debug information
 	records  *gcwatch.Records  // likewise
@@ -65,7 +65,7 @@ type watch struct {
 	stopped chan struct{}
 }
 
-func newWatch(c Config, threshold jump.Threshold) *watch {
+func newWatch(c Config, threshold spikerule.Threshold) *watch {
 	if c.Interval == 0 {
 		c.Interval = defaultInterval
 	}
@@ -76,7 +76,7 @@ func newWatch(c Config, threshold jump.Threshold) *watch {
 		c.Base = defaultBase
 	}
 	w := &watch{
-		config: c, judge: jump.NewJudge(threshold, c.Interval, c.PerDay),
+		config: c, judge: spikerule.NewJudge(threshold, c.Interval, c.PerDay),
 		metrics: gcwatch.NewReader(), ready: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	w.ended, w.cancel = context.WithCancel(context.Background())

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldens"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldenset"
 	"github.com/leakgate/leakgate/golden"
 )
 
@@ -104,12 +104,12 @@ func checkOrphans(pass *analysis.Pass) error {
 	if !ours {
 		return nil
 	}
-	found, err := goldens.Find(dir, func() bool { return true })
+	found, err := goldenset.Find(dir, func() bool { return true })
 	if err != nil {
 		return err
 	}
 	for _, g := range found {
-		if g.State == goldens.Orphaned {
+		if g.State == goldenset.Orphaned {
 			pass.ReportRangef(first.Name, "the golden file testdata/leakcheck/%s belongs to no test (%s): leakgate golden prune removes it", g.Name, g.Why)
 		}
 	}

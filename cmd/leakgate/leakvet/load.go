@@ -18,7 +18,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/packages"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldens"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldenset"
 )
 
 // A Finding is a mistake in a test.
@@ -48,7 +48,7 @@ func Check(cfg packages.Config, patterns []string) ([]Finding, error) {
 	}
 	wanted := make(map[string]bool)
 	for _, p := range all {
-		_, err := os.Stat(filepath.Join(p.Dir, goldens.Below))
+		_, err := os.Stat(filepath.Join(p.Dir, goldenset.Below))
 		if p.Imports[leakcheck] != nil || p.Dir != "" && err == nil {
 			wanted[cmp.Or(p.ForTest, p.PkgPath)] = true
 		}

@@ -206,18 +206,8 @@ func fixLiteral(at ast.Expr, wrong, right, text string) []analysis.SuggestedFix 
 // nearest returns the name that differs least from written, "" if none comes near or two do
 // equally.
 func nearest(written string, names []string) string {
-	best, bestDistance, tie := "", len(written)/3+1, false
-	for _, name := range names {
-		switch d := textfmt.EditDistance(strings.ToLower(written), strings.ToLower(name), bestDistance); {
-		case name == best:
-		case d < bestDistance:
-			best, bestDistance, tie = name, d, false
-		case d == bestDistance && best != "":
-			tie = true
-		}
+	if near := textfmt.Nearest(written, names, len(written)/3); len(near) == 1 {
+		return near[0]
 	}
-	if tie {
-		return ""
-	}
-	return best
+	return ""
 }

@@ -1,4 +1,5 @@
-// Package heaptest builds heaps for tests.
+// Package heaptest builds heaps for tests: of a recorded program, of this process, and of random
+// objects.
 package heaptest
 
 import (

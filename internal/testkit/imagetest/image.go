@@ -2,7 +2,7 @@
 // runs testdata/subject, which holds one of each structure that the runtime model reads.
 //
 // An Image is memory only, which the readers of package image read. The tests find the addresses of
-// structures by themselves.
+// structures by themselves, or by a Bench.
 package imagetest
 
 import (

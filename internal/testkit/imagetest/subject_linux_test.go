@@ -2,12 +2,8 @@ package imagetest_test
 
 import (
 	"errors"
-	"fmt"
-	"os"
 	"runtime"
-	"runtime/debug"
 	"testing"
-	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
 	"github.com/leakgate/leakgate/internal/engine/graph/pathfind"
@@ -54,8 +50,10 @@ func (s *subject) scan() (o outcome) {
 	}
 	if chain, ok := s.Index.GlobalByName("main.chain"); ok {
 		addr := s.U64(chain.Addr)
-		_, _ = pathfind.Paths(g, program, addr, 3, nil)
-		_, _, _ = pathfind.Retained(g, program, addr, nil)
+		f := pathfind.New(g, program, nil)
+		defer f.Release()
+		_, _ = f.Paths(addr, 3)
+		_, _, _ = f.Retained(addr)
 	}
 	return o
 }
@@ -89,49 +87,18 @@ func (s *subject) stacks() (err error) {
 	return errors.Join(append(errs, err)...)
 }
 
-// Limits of a scan of the subject, whatever its image holds. A scan of an undamaged image allocates
-// a few MB and copies some thousand times; see TestSound.
-const (
-	maxAllocated = 256 << 20
-	maxCopies    = 50_000
-	watchdog     = 2 * time.Minute // makes a hang print stacks instead of stopping CI
-)
-
-// bounded runs a scan and returns an error if it allocated too much memory or read the image too
-// often.
-func (s *subject) bounded(run func()) error {
-	alarm := time.AfterFunc(watchdog, func() {
-		debug.SetTraceback("all")
-		buf := make([]byte, 1<<20)
-		fmt.Fprintf(os.Stderr, "a scan of a damaged image does not end:\n%s\n", buf[:runtime.Stack(buf, true)])
-		os.Exit(2)
-	})
-	defer alarm.Stop()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	run()
-	runtime.ReadMemStats(&after)
-	if n := after.TotalAlloc - before.TotalAlloc; n > maxAllocated {
-		return fmt.Errorf("a scan of a damaged image allocated %d MB", n>>20)
-	}
-	if s.Copies > maxCopies {
-		return fmt.Errorf("a scan of a damaged image read it %d times", s.Copies)
-	}
-	return nil
-}
-
 // TestSound checks the recording itself: without damage the audit is clean.
 func TestSound(t *testing.T) {
 	s := record(t)
 	var o outcome
-	require.NoError(t, s.bounded(func() { o = s.scan() }))
+	require.NoError(t, s.Bounded(func() { o = s.scan() }))
 	require.NoError(t, o.err)
 	tot := o.res.Totals
 	t.Logf("%+v, %d copies of %d KB, %d regions", tot, s.Copies, s.Bytes>>10, len(s.Regions()))
 	require.Positive(t, tot.LiveObjects)
 	require.Zero(t, tot.ExtraBytes)
 	require.Less(t, tot.MissedBytes, int64(4<<10), "caches of processors that were taken away")
-	require.Less(t, s.Copies, maxCopies/10)
+	require.Less(t, s.Copies, imagetest.MaxCopies/10)
 	require.NoError(t, s.stacks())
 }
 

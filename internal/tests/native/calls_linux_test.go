@@ -19,7 +19,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/native/nativecalls"
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
-	"github.com/leakgate/leakgate/internal/tests/native/workload"
 )
 
 // preloaded is set in processes with the library of leakgate run -native.
@@ -90,13 +89,13 @@ func TestCallsOfFamily(t *testing.T) {
 	if !underLibrary(t) {
 		return
 	}
-	const n = 16 * workload.Page
-	for which := range workload.Families {
+	const n = 16 * page
+	for which := range families {
 		r := start(t)
-		ok := workload.Family(which, n)
+		ok := family(which, n)
 		r.Stop()
 		require.True(t, ok, which)
-		pieces, bytes, by := workload.Leaves(which, n)
+		pieces, bytes, by := leaves(which, n)
 		found, blocks, size := "", 0, 0
 		for _, s := range r.Stacks() {
 			found += s.Function
@@ -113,7 +112,7 @@ func TestCallsOfFamily(t *testing.T) {
 
 //go:noinline
 func callsOuter(n int) (callers []uintptr) {
-	workload.Outer(n)
+	outer(n)
 	callers = make([]uintptr, 100)
 	return callers[:runtime.Callers(1, callers)]
 }
@@ -141,8 +140,9 @@ func TestCallsOfGo(t *testing.T) {
 	<-done
 	r.Stop()
 	all := r.Stacks()
+	// A thread that the runtime starts meanwhile has blocks of its own.
+	all = slices.DeleteFunc(all, func(s nativecalls.Stack) bool { return s.Bytes != 777 })
 	require.Len(t, all, 1)
-	require.EqualValues(t, 777, all[0].Bytes)
 	require.GreaterOrEqual(t, len(all[0].C), 2)
 	var callers []string
 	frames := runtime.CallersFrames(want)
@@ -165,7 +165,7 @@ func TestCallsThroughGo(t *testing.T) {
 	if !underLibrary(t) {
 		return
 	}
-	for name, op := range map[string]func(int){"callback": workload.ThroughGo, "thread": workload.OnThread} {
+	for name, op := range map[string]func(int){"callback": throughGo, "thread": onThread} {
 		r := start(t)
 		op(777)
 		r.Stop()
@@ -173,7 +173,7 @@ func TestCallsThroughGo(t *testing.T) {
 		for _, s := range r.Stacks() {
 			switch {
 			case s.Bytes != 777*s.Blocks: // of threads themselves
-			case strings.Contains(strings.Join(names(s.Go), " "), "workload.goCallback"):
+			case strings.Contains(strings.Join(names(s.Go), " "), "native.goCallback"):
 				with += int(s.Blocks)
 			default:
 				require.Empty(t, names(s.Go), name)
@@ -193,14 +193,14 @@ func TestCallsOfRandom(t *testing.T) {
 	if !underLibrary(t) {
 		return
 	}
-	workload.Start(99, workload.Threads, 10) // blocks that are allocated once
-	workload.End(workload.Threads)
+	startThreads(99, maxThreads, 10) // blocks that are allocated once
+	endThreads(maxThreads)
 	for i := range 20 {
 		before, err := nativeheap.Take()
 		require.NoError(t, err)
 		r := start(t)
-		threads := 1 + i%workload.Threads
-		workload.Start(uint64(i+1), threads, 50+i*331%3000)
+		threads := 1 + i%maxThreads
+		startThreads(uint64(i+1), threads, 50+i*331%3000)
 		r.Stop()
 		after, err := nativeheap.Take()
 		require.NoError(t, err)
@@ -208,7 +208,7 @@ func TestCallsOfRandom(t *testing.T) {
 		for _, s := range r.Stacks() {
 			blocks += s.Blocks
 		}
-		workload.End(threads)
+		endThreads(threads)
 		require.Zero(t, r.Lost())
 		// The heap's count does not include the loader's blocks for threads.
 		require.InDelta(t, after.Blocks-before.Blocks, blocks, float64(2*threads), "workload %d", i)
@@ -222,7 +222,7 @@ func TestCallsLost(t *testing.T) {
 	}
 	r := start(t)
 	const n = 1_200_000
-	workload.Keep(n)
+	keep(n)
 	r.Stop()
 	blocks := int64(0)
 	for _, s := range r.Stacks() {
@@ -266,7 +266,7 @@ func TestCallsCost(t *testing.T) {
 		best := time.Duration(1 << 62)
 		for range 5 {
 			at := time.Now()
-			workload.Many(n / 10)
+			many(n / 10)
 			best = min(best, time.Since(at))
 		}
 		t.Logf("%s: %.1f ns", what, float64(best)/(n/10))

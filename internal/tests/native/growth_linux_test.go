@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leakgate/leakgate/internal/tests/native/workload"
 	"github.com/leakgate/leakgate/leakcheck"
 )
 
@@ -43,16 +42,16 @@ func TestLeaks(t *testing.T) {
 		op   func()
 		want []string
 	}{
-		{"lost", func() { workload.Leak(1000) }, []string{"+1.00 native block/op (+1008 B/op): 1 x 1,008", "\n    no reference is left: lost"}},
+		{"lost", func() { leak(1000) }, []string{"+1.00 native block/op (+1008 B/op): 1 x 1,008", "\n    no reference is left: lost"}},
 		{"several", func() {
 			for _, size := range []int{1000, 300, 100, 20, 20, 20} {
-				workload.Leak(size)
+				leak(size)
 			}
 		}, []string{"+6.00 native blocks/op (+1.5 KiB/op): 1 x 1,008, 1 x 320, 1 x 112, 3 x 32"}},
-		{"mapped", func() { workload.Leak(200_000) }, []string{"+1.00 native block/op (+196.0 KiB/op): 1 x 200,704"}},
-		{"string", func() { workload.String("a string that C has") }, []string{"+1.00 native block/op (+32 B/op): 1 x 32"}},
-		{"thread", func() { workload.Thread(1000) }, []string{"+1.00 native block/op (+1008 B/op)"}},
-		{"grows in place", workload.Grow, []string{"of native blocks", ": native memory, in about as many blocks"}},
+		{"mapped", func() { leak(200_000) }, []string{"+1.00 native block/op (+196.0 KiB/op): 1 x 200,704"}},
+		{"string", func() { leakString("a string that C has") }, []string{"+1.00 native block/op (+32 B/op): 1 x 32"}},
+		{"thread", func() { allocateOnThread(1000) }, []string{"+1.00 native block/op (+1008 B/op)"}},
+		{"grows in place", grow, []string{"of native blocks", ": native memory, in about as many blocks"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := &recorder{TB: t}
@@ -76,16 +75,16 @@ func TestHealthy(t *testing.T) {
 		name string
 		op   func()
 	}{
-		{"freed", func() { workload.Free(workload.Leak(1000)) }},
+		{"freed", func() { free(leak(1000)) }},
 		{"freed late", func() {
-			if kept = append(kept, workload.Leak(100)); len(kept) > 10 {
-				workload.Free(kept[0])
+			if kept = append(kept, leak(100)); len(kept) > 10 {
+				free(kept[0])
 				kept = kept[1:]
 			}
 		}},
-		{"random", func() { workload.Start(7, 2, 20); workload.End(2) }},
-		{"cache", func() { workload.Cache(100) }},
-		{"threads that end", func() { workload.Thread(0) }},
+		{"random", func() { startThreads(7, 2, 20); endThreads(2) }},
+		{"cache", func() { cacheBlocks(100) }},
+		{"threads that end", func() { allocateOnThread(0) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := &recorder{TB: t}
@@ -99,7 +98,7 @@ func TestHealthy(t *testing.T) {
 func TestBounds(t *testing.T) {
 	b := leakcheck.TakeBaseline(t)
 	require.True(t, leakcheck.AssertRetained(t, leakcheck.NativeMemory().None(), leakcheck.Since(b)))
-	blocks := []unsafe.Pointer{workload.Leak(1000), workload.Leak(1000), workload.Leak(300_000)}
+	blocks := []unsafe.Pointer{leak(1000), leak(1000), leak(300_000)}
 	r := &recorder{TB: t}
 	require.False(t, leakcheck.AssertRetained(r, leakcheck.NativeMemory().Max(2), leakcheck.Since(b)))
 	require.Contains(t, r.text.String(), "NativeMemory().Max(2)\n    found 3 native blocks beyond the baseline: 1 more than allowed\n    of all ")
@@ -110,7 +109,7 @@ func TestBounds(t *testing.T) {
 	require.Contains(t, r.text.String(), "NativeMemory().MaxBytes(4096)\n    found 298.0 KiB of native memory beyond the baseline: 294.0 KiB more than allowed")
 	require.True(t, leakcheck.AssertRetained(t, leakcheck.NativeMemory().Max(3), leakcheck.NativeMemory().MaxBytes(400_000), leakcheck.Since(b)))
 	for _, p := range blocks {
-		workload.Free(p)
+		free(p)
 	}
 	require.True(t, leakcheck.AssertRetained(t, leakcheck.NativeMemory().None(), leakcheck.Since(b)))
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
-	"github.com/leakgate/leakgate/internal/tests/native/workload"
 )
 
 // holdersOf finds what holds blocks, given by the complements of their addresses.
@@ -40,25 +39,25 @@ func TestHolders(t *testing.T) {
 	const nodes, few = 2000, 4
 	for round := range 5 {
 		rng := rand.New(rand.NewPCG(uint64(round), 1))
-		workload.Graph(nodes)
+		makeGraph(nodes)
 		edges := make([][]int, nodes)
 		for from := range nodes {
-			for way := range workload.Ways {
+			for way := range ways {
 				if to := rng.IntN(nodes); rng.IntN(3) == 0 {
-					workload.Link(from, way, to, rng.IntN(workload.BlockSize))
+					link(from, way, to, rng.IntN(blockSize))
 					edges[from] = append(edges[from], to)
 				}
 			}
 		}
 		reached := make(map[int]bool)
 		var queue []int
-		for i := range workload.Heads {
+		for i := range maxHeads {
 			to := -1
 			if i <= round*3 {
 				to = rng.IntN(nodes)
 				queue = append(queue, to)
 			}
-			workload.Head(i, to)
+			setHead(i, to)
 		}
 		for len(queue) > 0 {
 			at := queue[0]
@@ -70,7 +69,7 @@ func TestHolders(t *testing.T) {
 		}
 		all := make(map[uint64]bool)
 		for i := range nodes {
-			all[workload.Node(i)] = true
+			all[nodeAddress(i)] = true
 		}
 		r := holdersOf(t, all)
 		var byHeads int64
@@ -89,7 +88,7 @@ func TestHolders(t *testing.T) {
 		if lost > 0 && len(r.Holders) <= 1 {
 			require.GreaterOrEqual(t, r.Lost.Blocks, lost-few)
 		}
-		workload.FreeGraph()
+		freeGraph()
 	}
 }
 
@@ -130,9 +129,9 @@ func TestLibrary(t *testing.T) {
 		require.NoError(t, os.WriteFile(source, []byte(library), 0o600))
 		out, err := exec.Command("gcc", append([]string{"-shared", "-fPIC", "-o", file, source}, tt.args...)...).CombinedOutput()
 		require.NoError(t, err, "%s", out)
-		require.NoError(t, workload.Load(file))
+		require.NoError(t, loadLibrary(file))
 		for where, want := range tt.want {
-			r := holdersOf(t, map[uint64]bool{workload.Held(5000, where): true})
+			r := holdersOf(t, map[uint64]bool{heldBlock(5000, where): true})
 			want.Sum = r.All
 			require.Equal(t, []nativeholders.Holder{want}, r.Holders, "%s, place %d", tt.file, where)
 		}

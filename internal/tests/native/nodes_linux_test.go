@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leakgate/leakgate/internal/tests/native/workload"
 	"github.com/leakgate/leakgate/leakcheck"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -32,13 +31,13 @@ func nativeNodes(nodes []*refscan.Node, above string, sums map[string]int64) {
 func TestNodes(t *testing.T) {
 	const nodes, few, heads = 1000, 4, 3
 	rng := rand.New(rand.NewPCG(7, 7))
-	workload.Graph(nodes)
-	defer workload.FreeGraph()
+	makeGraph(nodes)
+	defer freeGraph()
 	edges := make([][]int, nodes)
 	for from := range nodes {
-		for way := range workload.Ways {
+		for way := range ways {
 			if to := rng.IntN(nodes); rng.IntN(3) > 0 {
-				workload.Link(from, way, to, rng.IntN(workload.BlockSize))
+				link(from, way, to, rng.IntN(blockSize))
 				edges[from] = append(edges[from], to)
 			}
 		}
@@ -53,13 +52,13 @@ func TestNodes(t *testing.T) {
 			}
 		}
 	}
-	for i := range workload.Heads {
+	for i := range maxHeads {
 		to := -1
 		if i < heads {
 			to = rng.IntN(nodes)
 			walk(to)
 		}
-		workload.Head(i, to)
+		setHead(i, to)
 	}
 
 	dir := t.TempDir()

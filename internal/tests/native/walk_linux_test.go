@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
-	"github.com/leakgate/leakgate/internal/tests/native/workload"
 )
 
 // agrees walks the heap, and compares it with mallinfo2 before and after.
@@ -21,9 +20,9 @@ func agrees(t *testing.T, what ...any) *nativeheap.Heap {
 	var h *nativeheap.Heap
 	// threads of the Go runtime start and end at any time
 	for try := 0; ; try++ {
-		before, _, _ := workload.Info()
+		before, _, _ := mallinfo()
 		found, err := nativeheap.Take()
-		inUse, mapped, mappings := workload.Info()
+		inUse, mapped, mappings := mallinfo()
 		require.NoError(t, err, what...)
 		h = found
 		if before == inUse || try == 5 {
@@ -48,10 +47,10 @@ func TestRandom(t *testing.T) {
 		n = 1000
 	}
 	for i := range n {
-		threads := 1 + i%workload.Threads
-		workload.Start(uint64(i+1), threads, 50+i*331%3000)
+		threads := 1 + i%maxThreads
+		startThreads(uint64(i+1), threads, 50+i*331%3000)
 		agrees(t, "workload %d", i)
-		workload.End(threads)
+		endThreads(threads)
 		agrees(t, "after workload %d", i)
 	}
 }
@@ -63,12 +62,12 @@ func TestBlocks(t *testing.T) {
 		before := settled(t)
 		var blocks []unsafe.Pointer
 		for range 100 {
-			blocks = append(blocks, workload.Zeroed(size))
+			blocks = append(blocks, zeroed(size))
 		}
 		after := settled(t)
 		require.Equal(t, int64(100), after.Blocks-before.Blocks, "blocks of %d bytes", size)
 		for _, b := range blocks {
-			workload.Free(b)
+			free(b)
 		}
 		require.Equal(t, before.Blocks, settled(t).Blocks, "without blocks of %d bytes", size)
 	}
@@ -94,10 +93,10 @@ func settled(t *testing.T) *nativeheap.Heap {
 func TestBusy(t *testing.T) {
 	const left, looks = 50, 20
 	before := settled(t)
-	workload.StartBusy(2)
+	startBusy(2)
 	var blocks []unsafe.Pointer
 	for range left {
-		blocks = append(blocks, workload.Leak(100_000)) // the threads have no block of this size
+		blocks = append(blocks, leak(100_000)) // the threads have no block of this size
 	}
 	const size = 100_016
 	told := 0
@@ -112,9 +111,9 @@ func TestBusy(t *testing.T) {
 		require.Equal(t, int64(left), h.Sizes[size]+h.Sizes[size+16])
 		require.GreaterOrEqual(t, h.Blocks, before.Blocks+left)
 	}
-	workload.EndBusy(2)
+	endBusy(2)
 	for _, b := range blocks {
-		workload.Free(b)
+		free(b)
 	}
 	require.Equal(t, before.Blocks, settled(t).Blocks)
 	t.Logf("%d of %d looks could tell", told, looks)
@@ -153,11 +152,11 @@ func TestOtherBuilds(t *testing.T) {
 func BenchmarkTake(b *testing.B) {
 	blocks := make([]unsafe.Pointer, 10_000)
 	for i := range blocks {
-		blocks[i] = workload.Leak(16 + i%200)
+		blocks[i] = leak(16 + i%200)
 	}
 	defer func() {
 		for _, p := range blocks {
-			workload.Free(p)
+			free(p)
 		}
 	}()
 	for b.Loop() {

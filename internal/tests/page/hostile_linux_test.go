@@ -53,11 +53,11 @@ func made(t *testing.T, test, path string, report *refscan.Report) string {
 func TestHostileNames(t *testing.T) {
 	const name = `</script><script>window.hacked=1</script><img src=x onerror="window.hacked=2">'"` + "\u202egnp.exe\u2066\x1b[31m"
 	url := made(t, "Test"+name, "example.com/app."+name, &refscan.Report{Roots: []*refscan.Node{{
-		Name: "example.com/app." + name, Type: "map[string]" + name, Objects: 9, Bytes: 900,
+		Name: "example.com/app." + name, Type: "map[string]" + name, Figures: refscan.Figures{Objects: 9, Bytes: 900},
 		Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: "example.com/" + name, File: name, Line: 3},
 		Children: []*refscan.Node{
-			{Name: name, Type: name, Objects: 5, Bytes: 500, EndedState: name, Ended: 1, Recursion: name},
-			{Name: "__proto__", Type: "constructor", Objects: 1, Bytes: 10},
+			{Name: name, Type: name, Figures: refscan.Figures{Objects: 5, Bytes: 500, Ended: 1}, EndedState: name, Recursion: name},
+			{Name: "__proto__", Type: "constructor", Figures: refscan.Figures{Objects: 1, Bytes: 10}},
 		},
 	}}})
 	for _, theme := range []string{"light", "dark"} {
@@ -90,11 +90,11 @@ func TestHostileNames(t *testing.T) {
 func TestLargeTree(t *testing.T) {
 	report := &refscan.Report{}
 	for r := range 100 {
-		root := &refscan.Node{Name: fmt.Sprintf("example.com/app.root%d", r), Type: "map[string]*app.T", Objects: 1, Bytes: int64(1000 + r), Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: "example.com/app"}}
+		root := &refscan.Node{Name: fmt.Sprintf("example.com/app.root%d", r), Type: "map[string]*app.T", Figures: refscan.Figures{Objects: 1, Bytes: int64(1000 + r)}, Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: "example.com/app"}}
 		for c := range 100 {
-			child := &refscan.Node{Name: fmt.Sprintf("field%d", c), Type: fmt.Sprintf("*app.T%d", c), Objects: 3, Bytes: int64(100 + c)}
+			child := &refscan.Node{Name: fmt.Sprintf("field%d", c), Type: fmt.Sprintf("*app.T%d", c), Figures: refscan.Figures{Objects: 3, Bytes: int64(100 + c)}}
 			for g := range 9 {
-				child.Children = append(child.Children, &refscan.Node{Name: fmt.Sprintf("leaf%d", g), Type: "string", Objects: 1, Bytes: int64(10 + g)})
+				child.Children = append(child.Children, &refscan.Node{Name: fmt.Sprintf("leaf%d", g), Type: "string", Figures: refscan.Figures{Objects: 1, Bytes: int64(10 + g)}})
 			}
 			root.Children = append(root.Children, child)
 		}
@@ -130,11 +130,11 @@ func TestLargeTree(t *testing.T) {
 func TestNativeBlocks(t *testing.T) {
 	url := made(t, "TestNative", "example.com/app.statements", &refscan.Report{Retained: true, Roots: []*refscan.Node{
 		{
-			Name: "example.com/app.statements", Type: "[]*app.statement", Objects: 1, Bytes: 64, RetainedObjects: 1, RetainedBytes: 64,
+			Name: "example.com/app.statements", Type: "[]*app.statement", Figures: refscan.Figures{Objects: 1, Bytes: 64}, RetainedObjects: 1, RetainedBytes: 64,
 			Root:     &refscan.RootInfo{Kind: refscan.RootGlobal, Package: "example.com/app"},
-			Children: []*refscan.Node{{Name: "c", Type: "native block", Objects: 4, Bytes: 1184}},
+			Children: []*refscan.Node{{Name: "c", Type: "native block", Figures: refscan.Figures{Objects: 4, Bytes: 1184}}},
 		},
-		{Name: "lost", Type: "native block", Objects: 9, Bytes: 7056, Root: &refscan.RootInfo{Kind: refscan.RootNative, Package: "C"}},
+		{Name: "lost", Type: "native block", Figures: refscan.Figures{Objects: 9, Bytes: 7056}, Root: &refscan.RootInfo{Kind: refscan.RootNative, Package: "C"}},
 	}})
 	p := openPage(t, url, 1200, 900, "light")
 	detail := func(path string) string {

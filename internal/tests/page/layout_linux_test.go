@@ -100,8 +100,8 @@ func TestNoWordIsBroken(t *testing.T) {
 	const name = "example.com/warehouse/inventory/v2/internal/registry.defaultRegistry"
 	const typ = "map[warehouse.ShelfIdentifier]*registry.Ordered[warehouse.ShelfIdentifier,*inventory.PalletOfGoods]"
 	long := made(t, "TestEveryPalletIsForgottenWhenTheWarehouseIsClosed", name+".byShelf", &refscan.Report{Roots: []*refscan.Node{{
-		Name: name, Type: typ, Objects: 9, Bytes: 900, Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: "example.com/warehouse"},
-		Children: []*refscan.Node{{Name: "byShelf", Type: typ, Objects: 19531, Bytes: 5000000}},
+		Name: name, Type: typ, Figures: refscan.Figures{Objects: 9, Bytes: 900}, Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: "example.com/warehouse"},
+		Children: []*refscan.Node{{Name: "byShelf", Type: typ, Figures: refscan.Figures{Objects: 19531, Bytes: 5000000}}},
 	}}})
 	for _, screen := range screens {
 		p := openPage(t, long, screen[0], screen[1], "light")
@@ -138,7 +138,7 @@ func TestNumbers(t *testing.T) {
 	require.Contains(t, shown, "4,000")
 	require.Contains(t, shown, "501 objects, at most 1 allowed")
 	p = openPage(t, made(t, "TestMany", "example.com/app.many", &refscan.Report{Roots: []*refscan.Node{{
-		Name: "example.com/app.many", Type: "[]string", Objects: 19531, Bytes: 1000, Elems: 1234567, Ended: 2345, EndedState: "closed",
+		Name: "example.com/app.many", Type: "[]string", Figures: refscan.Figures{Objects: 19531, Bytes: 1000, Elems: 1234567, Ended: 2345}, EndedState: "closed",
 		Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: "example.com/app"},
 	}}}), 1280, 800, "light")
 	require.Empty(t, eval[[]string](p, plainNumbers))

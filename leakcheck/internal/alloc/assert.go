@@ -12,6 +12,7 @@ import (
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/calls"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
@@ -33,7 +34,7 @@ func AssertAllocs(c *assertion.Checker, t environ.TestingT, at environ.Site, op 
 	t.Helper()
 	a := c.Begin(t, at, nil)
 	a.Alone = true // what other goroutines allocate does not count
-	x := &experiment{Assertion: a, op: op, req: req}
+	x := &experiment{Assertion: a, op: calls.NewOp(op, a.FailsFromNow(), a.Now), req: req}
 	o, err := x.judge()
 	switch {
 	case err == errOpFailed:
@@ -48,13 +49,11 @@ func AssertAllocs(c *assertion.Checker, t environ.TestingT, at environ.Site, op 
 
 type experiment struct {
 	*assertion.Assertion
-	op  func()
+	op  *calls.Op
 	req *Request
 
 	calls int           // of op for one recording
 	took  time.Duration // duration of that many calls
-
-	failed func() bool // whether op has failed the test
 }
 
 // errOpFailed says that op failed the test.
@@ -65,7 +64,6 @@ func (x *experiment) judge() (*assertion.Outcome, error) {
 	if len(x.req.Problems) > 0 {
 		return assertion.Misuse("%s", strings.Join(x.req.Problems, "\n    ")), nil
 	}
-	x.failed = x.FailsFromNow()
 	x.warmUp()
 	first, err := x.record()
 	if err != nil {
@@ -138,11 +136,9 @@ func (x *experiment) warmUp() {
 	var objects uint64
 	for range n {
 		before := mallocs()
-		start := x.Now()
-		x.op()
-		last = x.Now().Sub(start)
+		last = x.op.Once()
 		objects = mallocs() - before
-		if x.failed() {
+		if x.op.Failed() {
 			return
 		}
 	}
@@ -160,7 +156,7 @@ func (x *experiment) warmUp() {
 // record makes a recording if there is time for it. The error is errOpFailed if op has failed the
 // test.
 func (x *experiment) record() (*recording, error) {
-	if x.failed() {
+	if x.op.Failed() {
 		return nil, errOpFailed
 	}
 	if snapshot.Padded { // sizes are not those of types, which tell single objects from arrays
@@ -173,7 +169,7 @@ func (x *experiment) record() (*recording, error) {
 		return nil, x.Time.Spent(fmt.Sprintf("op was to be called %s, which takes %s", textfmt.CountNoun(int64(x.calls), "time"), x.took.Round(time.Millisecond)), nil)
 	}
 	r, err := record(x.op, x.calls, x.Time.Left())
-	if x.failed() {
+	if x.op.Failed() {
 		return nil, errOpFailed
 	}
 	return r, err
@@ -272,7 +268,7 @@ func (x *experiment) records(found []finding, r *recording, all verdict.Verdict)
 			v = all
 		}
 		b := verdict.Bound{
-			Selector: "AssertAllocs: " + f.bound.recorded(), MaxObjects: f.bound.MaxAllocs, MaxBytes: f.bound.MaxBytes,
+			Kind: verdict.Allocs, Selector: "AssertAllocs: " + f.bound.recorded(), MaxObjects: f.bound.MaxAllocs, MaxBytes: f.bound.MaxBytes,
 			Objects: (f.sum.objects + n - 1) / n, Bytes: (f.sum.bytes + n - 1) / n, Verdict: v,
 			Growth: f.text(r),
 		}

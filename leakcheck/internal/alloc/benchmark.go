@@ -11,6 +11,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/calls"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 )
@@ -113,12 +114,12 @@ func ReportAllocs(c *assertion.Checker, b *testing.B, at environ.Site, op func()
 	b.Helper()
 	b.StopTimer()
 	defer b.StartTimer()
-	x := &experiment{Assertion: c.Begin(b, at, nil), op: op, req: req}
+	a := c.Begin(b, at, nil)
+	x := &experiment{Assertion: a, op: calls.NewOp(op, a.FailsFromNow(), a.Now), req: req}
 	if len(req.Problems) > 0 {
 		b.Errorf("leakcheck: ReportAllocs:\n    %s", strings.Join(req.Problems, "\n    "))
 		return
 	}
-	x.failed = x.FailsFromNow()
 	x.warmUp()
 	r, err := x.record()
 	if err == nil && r.unsure() {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/alloccode"
-	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
+	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
 
@@ -36,7 +36,7 @@ func ownCode() *alloccode.Program {
 		// variables (cmd/link/internal/ld/data.go, dodata).
 		r.constants = append(r.constants, span{uint64(m.Types), uint64(m.Data)})
 	}
-	return alloccode.New(ownMachine(), r, alloccode.NewTypes(uint64(m.Types), rawmem.Bytes(m.Types, m.TypesEnd-m.Types)))
+	return alloccode.New(ownMachine(), r, alloccode.NewTypes(uint64(m.Types), offheap.Bytes(m.Types, m.TypesEnd-m.Types)))
 }
 
 // FunctionAt returns the function at an address, and its code up to the next function's.
@@ -48,7 +48,7 @@ func (r *running) FunctionAt(address uint64) (name string, entry uint64, code []
 	entry = uint64(f.Entry())
 	code, ok := r.functions[entry]
 	if !ok {
-		code = rawmem.Bytes(uintptr(entry), uintptr(r.end(entry)-entry))
+		code = offheap.Bytes(uintptr(entry), uintptr(r.end(entry)-entry))
 		r.functions[entry] = code
 	}
 	return r.NameAt(entry), entry, code
@@ -83,16 +83,16 @@ func (r *running) NameAt(address uint64) string {
 func (r *running) Word(address uint64) (uint64, bool) {
 	for _, c := range r.constants {
 		if address%8 == 0 && address >= c.low && address < c.high && c.high-address >= 8 {
-			return uint64(rawmem.Word(uintptr(address))), true
+			return uint64(offheap.Word(uintptr(address))), true
 		}
 	}
 	return 0, false
 }
 
-// calls returns addresses within the calls of a stack, innermost first. Those before index outer
+// callsIn returns addresses within the calls of a stack, innermost first. Those before index outer
 // are the runtime's at its inner end. The stack also has an entry for each inlined function, which
 // made no call.
-func calls(stack []uintptr) (list []uint64, outer int) {
+func callsIn(stack []uintptr) (list []uint64, outer int) {
 	frame := func(i int) runtime.Frame {
 		f, _ := runtime.CallersFrames(stack[i : i+1]).Next()
 		return f

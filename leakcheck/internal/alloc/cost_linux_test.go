@@ -50,7 +50,7 @@ func BenchmarkVerdict(b *testing.B) {
 				op()
 				calls := int(allocations / max(1, mallocs()-before))
 				runtime.GC()
-				alone += processorTime(func() { callBetweenMarks(op, calls) })
+				alone += processorTime(func() { callBetweenMarks(opOf(op), calls) })
 				one, two := recordingTimes(b, op, calls)
 				nothing, _ := recordingTimes(b, func() {}, 1)
 				traced, read, fixed = traced+one-nothing, read+two, fixed+nothing
@@ -79,7 +79,7 @@ func recordingTimes(b *testing.B, op func(), calls int) (traced, read time.Durat
 			var err error
 			m, err = startMeter(demand{})
 			require.NoError(b, err)
-			callBetweenMarks(op, calls)
+			callBetweenMarks(opOf(op), calls)
 			m.stop()
 		})
 	})

@@ -260,7 +260,7 @@ func overText(d *golden.Difference) string {
 // overRecord is a broken line of a golden file, for result.json.
 func overRecord(d *golden.Difference) verdict.Bound {
 	b := verdict.Bound{
-		Selector: "AssertAllocs: " + overName(d), Objects: d.Objects, Bytes: d.Bytes, Verdict: verdict.Fail, Growth: overText(d),
+		Kind: verdict.Allocs, Selector: "AssertAllocs: " + overName(d), Objects: d.Objects, Bytes: d.Bytes, Verdict: verdict.Fail, Growth: overText(d),
 	}
 	objects, bytes := d.Objects-d.ObjectsOver, d.Bytes-d.BytesOver
 	if d.ObjectsOver > 0 {

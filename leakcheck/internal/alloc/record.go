@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/alloctrace"
+	"github.com/leakgate/leakgate/leakcheck/internal/calls"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -67,11 +68,11 @@ type recording struct {
 	collected bool  // a garbage collection ran meanwhile
 }
 
-// record calls op a few times and then calls times. It counts what op's goroutine, and the
-// goroutines that it starts, allocate in the latter calls. wait bounds the time until other
-// recordings end. A refusal by the system or the program is an *refscan.UnavailableError. A panic
-// of op passes through, and so does runtime.Goexit; then nothing is returned.
-func record(op func(), calls int, wait time.Duration) (*recording, error) {
+// record calls op a few times and then n times. It counts what op's goroutine, and the goroutines
+// that it starts, allocate in the latter calls. wait bounds the time until other recordings end. A
+// refusal by the system or the program is an *refscan.UnavailableError. A panic of op passes
+// through, and so does runtime.Goexit; then nothing is returned.
+func record(op *calls.Op, n int, wait time.Duration) (*recording, error) {
 	end, err := takeTurn(wait)
 	if err != nil {
 		return nil, err
@@ -86,9 +87,7 @@ func record(op func(), calls int, wait time.Duration) (*recording, error) {
 	// use, which tells the sizes of the objects on them.
 	runtime.GC()
 	defer withholdCollections(memory)()
-	for range warmups { // fill the pools that the collection has emptied
-		op()
-	}
+	op.Times(warmups) // fills the pools that the collection has emptied
 	growStack()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -97,16 +96,14 @@ func record(op func(), calls int, wait time.Duration) (*recording, error) {
 		return nil, err
 	}
 	defer m.stop()
-	callBetweenMarks(op, calls)
-	return m.end(calls)
+	callBetweenMarks(op, n)
+	return m.end(n)
 }
 
-// callBetweenMarks calls op between the marks.
-func callBetweenMarks(op func(), calls int) {
+// callBetweenMarks calls op n times between the marks.
+func callBetweenMarks(op *calls.Op, n int) {
 	marksMade.begin = new(beginMark)
-	for range calls {
-		op()
-	}
+	op.Times(n)
 	marksMade.end = new(endMark)
 }
 

@@ -16,7 +16,7 @@ import (
 func TestFlightRecorder(t *testing.T) {
 	recorder := trace.NewFlightRecorder(trace.FlightRecorderConfig{})
 	require.NoError(t, recorder.Start())
-	_, err := record(allocate[0].f, 1, time.Minute)
+	_, err := record(opOf(allocate[0].f), 1, time.Minute)
 	recorder.Stop()
 	var u *refscan.UnavailableError
 	require.ErrorAs(t, err, &u)

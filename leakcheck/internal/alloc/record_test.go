@@ -15,8 +15,12 @@ import (
 	"github.com/leakgate/leakgate/internal/alloctrace"
 	"github.com/leakgate/leakgate/internal/testkit/assert"
 	"github.com/leakgate/leakgate/internal/testkit/require"
+	"github.com/leakgate/leakgate/leakcheck/internal/calls"
 	"github.com/leakgate/leakgate/refscan"
 )
+
+// opOf returns an operation that fails no test.
+func opOf(f func()) *calls.Op { return calls.NewOp(f, func() bool { return false }, time.Now) }
 
 type (
 	node  struct{ left, _ *node }
@@ -100,7 +104,7 @@ func TestCountsAreExact(t *testing.T) {
 			}
 		}
 		const calls = 20
-		r, err := record(asked, calls, time.Minute)
+		r, err := record(opOf(asked), calls, time.Minute)
 		require.NoError(t, err)
 		require.Zero(t, r.unsized)
 		found := make(map[string]int64)
@@ -158,7 +162,7 @@ func TestBytesAgreeWithTheRuntime(t *testing.T) {
 		"texts beside other types": func() { keptPair, texts[0], keptNode = new(pair), strings.Repeat("x", 9), new(node) },
 	} {
 		const calls = 500
-		r, err := record(op, calls, time.Minute)
+		r, err := record(opOf(op), calls, time.Minute)
 		require.NoError(t, err)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -177,7 +181,7 @@ func traceOf(t testing.TB, op func(), calls int) (trace []byte, classes []int64)
 	out := &buffer{}
 	stop, err := start(out)
 	require.NoError(t, err)
-	callBetweenMarks(op, calls)
+	callBetweenMarks(opOf(op), calls)
 	stop()
 	require.False(t, out.full)
 	return out.bytes, sizeClasses()
@@ -194,17 +198,17 @@ func TestSettingsAfterPanic(t *testing.T) {
 		go func() {
 			defer close(done)
 			defer func() { _ = recover() }()
-			_, _ = record(end, 3, time.Minute)
+			_, _ = record(opOf(end), 3, time.Minute)
 		}()
 		<-done
 		assert.False(t, trace.IsEnabled())
 		assert.Equal(t, "http2debug=0", os.Getenv("GODEBUG"))
 		assert.Equal(t, limit, debug.SetMemoryLimit(-1))
 	}
-	r, err := record(func() {
+	r, err := record(opOf(func() {
 		assert.Equal(t, "http2debug=0", os.Getenv("GODEBUG"), "programs that op starts would see it")
 		allocate[0].f()
-	}, 3, time.Minute)
+	}), 3, time.Minute)
 	require.NoError(t, err)
 	assert.NotEmpty(t, r.rows)
 }
@@ -212,7 +216,7 @@ func TestSettingsAfterPanic(t *testing.T) {
 // If another trace is running, the verdict is unknown, with a remedy.
 func TestTraceInUse(t *testing.T) {
 	require.NoError(t, trace.Start(io.Discard))
-	_, err := record(func() {}, 1, time.Minute)
+	_, err := record(opOf(func() {}), 1, time.Minute)
 	trace.Stop()
 	var u *refscan.UnavailableError
 	require.ErrorAs(t, err, &u)
@@ -222,7 +226,7 @@ func TestTraceInUse(t *testing.T) {
 // An operation that counts allocations itself does not wait for ever.
 func TestNestedRecordings(t *testing.T) {
 	var inner error
-	_, err := record(func() { _, inner = record(allocate[0].f, 1, time.Millisecond) }, 1, time.Minute)
+	_, err := record(opOf(func() { _, inner = record(opOf(allocate[0].f), 1, time.Millisecond) }), 1, time.Minute)
 	require.NoError(t, err)
 	var u *refscan.UnavailableError
 	require.ErrorAs(t, inner, &u)
@@ -267,7 +271,7 @@ func TestStacksThatGrow(t *testing.T) {
 				}()
 				<-done
 			}
-			r, err := record(op, calls, time.Minute)
+			r, err := record(opOf(op), calls, time.Minute)
 			require.NoError(t, err)
 			assert.True(t, total(r).objects >= calls*objects, name, depth, total(r).objects)
 		}

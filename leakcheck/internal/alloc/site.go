@@ -11,6 +11,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/alloccode"
 	"github.com/leakgate/leakgate/internal/alloctrace"
+	"github.com/leakgate/leakgate/leakcheck/internal/calls"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/refscan"
@@ -38,10 +39,9 @@ type kind struct {
 	size  int64 // of the object, in bytes
 }
 
-// sites calls op the given number of times, and returns the stacks of all goroutines that allocated
-// meanwhile, those with most objects first. Small objects without pointers that share a block are
-// missing.
-func sites(op func(), calls int, classes []int64, wait time.Duration) []*site {
+// sites calls op n times, and returns the stacks of all goroutines that allocated meanwhile, those
+// with most objects first. Small objects without pointers that share a block are missing.
+func sites(op *calls.Op, n int, classes []int64, wait time.Duration) []*site {
 	end, err := takeTurn(wait)
 	if err != nil {
 		return nil
@@ -50,9 +50,7 @@ func sites(op func(), calls int, classes []int64, wait time.Duration) []*site {
 	before := profile()
 	func() {
 		defer observe.SetMemProfileRate(1)()
-		for range calls {
-			op()
-		}
+		op.Times(n)
 	}()
 	var found []*site
 	code := ownCode()
@@ -81,7 +79,7 @@ func kindFromCode(code *alloccode.Program, stack []uintptr, size int64, classes 
 	ok := false
 	// The call of a runtime function tells most. If that function is not one for allocations, its
 	// own calls tell.
-	list, outer := calls(stack)
+	list, outer := callsIn(stack)
 	for i := min(outer, len(list)-1); i >= 0 && !ok; i-- {
 		a, ok = code.At(list[i:], size, classes)
 	}

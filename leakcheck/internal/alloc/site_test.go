@@ -62,10 +62,10 @@ var tellable = []struct {
 func TestSitesOfAChannel(t *testing.T) {
 	op := func() { keptChan = make(chan *node, 3) }
 	const calls = 10
-	r, err := record(op, calls, time.Minute)
+	r, err := record(opOf(op), calls, time.Minute)
 	require.NoError(t, err)
 	found := make(map[string]int64)
-	for _, s := range sites(op, calls, sizeClasses(), time.Minute) {
+	for _, s := range sites(opOf(op), calls, sizeClasses(), time.Minute) {
 		for _, n := range r.rows {
 			if s.of != nil && s.of.name == "chan *"+typePath+"node" && s.of.in(n) {
 				found[n.name] += s.objects
@@ -85,7 +85,7 @@ func TestSitesAreTold(t *testing.T) {
 			return strings.ReplaceAll(name, "github.com/leakgate/leakgate/leakcheck/internal/alloc.", "")
 		}
 		var names []string
-		for _, s := range sites(c.op, calls, sizeClasses(), time.Minute) {
+		for _, s := range sites(opOf(c.op), calls, sizeClasses(), time.Minute) {
 			if s.objects < s.fewest(calls) {
 				continue // of another goroutine
 			}
@@ -121,7 +121,7 @@ func TestTextIsNoStringHeader(t *testing.T) {
 // The code does not tell the types that reflection allocates.
 func TestSitesOfReflection(t *testing.T) {
 	types := []reflect.Type{reflect.TypeFor[entry](), reflect.TypeFor[node]()}
-	for _, s := range sites(func() { keptAny = reflect.New(types[0]).Interface() }, 10, sizeClasses(), time.Minute) {
+	for _, s := range sites(opOf(func() { keptAny = reflect.New(types[0]).Interface() }), 10, sizeClasses(), time.Minute) {
 		if s.objects >= 10 {
 			assert.Nil(t, s.of)
 		}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leakgate/leakgate/golden"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/refscan"
@@ -23,8 +24,12 @@ import (
 // exceeds it, runs once more in a process of its own, and the outcome there counts. The process is
 // this binary with the same flags and environment: a TestMain does its work there, too.
 
-// aloneAtMost bounds how long a test may take alone, if the binary has no timeout.
-const aloneAtMost = 10 * time.Minute
+// A test that runs alone may take twice as long as this process has run so far, and aloneAtLeast,
+// but no longer than aloneAtMost: it may wait for what this process holds, such as a file's lock.
+const (
+	aloneAtLeast = 10 * time.Second
+	aloneAtMost  = 10 * time.Minute
+)
 
 // wantsProcess reports whether the test is to be judged in a process of its own: it can be selected
 // by its name, and other tests may have run in this process.
@@ -35,8 +40,12 @@ func (a *Assertion) wantsProcess() bool {
 	if !strings.HasPrefix(a.Test, "Test") && !strings.HasPrefix(a.Test, "Fuzz") {
 		return false // a benchmark
 	}
-	f := a.Env.Selected
-	return !f.Once || f.Run != patternOf(a.Test)
+	return !a.isAlone()
+}
+
+// isAlone reports whether this process runs no other test, and this one once.
+func (a *Assertion) isAlone() bool {
+	return a.Env.Selected.Once && a.Env.Selected.Run == patternOf(a.Test)
 }
 
 // patternOf returns the -run pattern of one test or subtest.
@@ -48,51 +57,79 @@ func patternOf(test string) string {
 	return strings.Join(parts, "/")
 }
 
+// key names the assertion among those of all tests: by its golden file, or by its line.
+func (a *Assertion) key() string {
+	if a.file != "" {
+		return filepath.FromSlash(a.file)
+	}
+	file, err := golden.FileName(a.Test)
+	if err != nil {
+		return ""
+	}
+	return filepath.FromSlash(file) + "." + strconv.Itoa(a.At.Line)
+}
+
 // runAlone runs the test in a process of its own and returns the outcome of this assertion there.
 // An error says why there is none.
 func (a *Assertion) runAlone() (*Outcome, error) {
-	left := aloneAtMost
+	left := min(aloneAtMost, aloneAtLeast+2*environ.Uptime(a.Now()))
 	if !a.Time.End.IsZero() {
-		if left = a.Time.Left(); left < time.Second {
+		if left = min(left, a.Time.Left()); left < time.Second {
 			return nil, errors.New("there is no time for it")
 		}
 	}
-	binary, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp("", "leakgate-alone-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	output, err := os.Create(filepath.Join(dir, "output"))
-	if err != nil {
-		return nil, err
-	}
-	defer output.Close()
+	return a.inProcess(patternOf(a.Test), 1, left)
+}
+
+// inProcess runs the tests of a -run pattern so many times in a process of their own and returns
+// the outcome of this assertion there.
+func (a *Assertion) inProcess(pattern string, times int, left time.Duration) (*Outcome, error) {
 	others := running()
-	cmd := exec.Command(binary, append([]string{
-		"-test.run=" + patternOf(a.Test), "-test.count=1", "-test.timeout=" + left.Round(time.Millisecond).String(),
-	}, passedOn(environ.StartArgs)...)...)
-	cmd.Dir, cmd.Env = a.Env.Dir, append(os.Environ(), environ.RunsAlone(dir))
-	cmd.Stdout, cmd.Stderr = output, output // a file, not a pipe: what the test leaves behind would keep that open
-	ended := cmd.Run()
-	o, err := a.readOutcome(filepath.Join(dir, filepath.FromSlash(a.file)), others)
+	dir, output, ended := a.start(left, "-test.run="+pattern, "-test.count="+strconv.Itoa(times), "-test.timeout="+left.Round(time.Millisecond).String())
+	defer os.RemoveAll(dir)
+	o, err := a.readOutcome(filepath.Join(dir, a.key()), others)
 	switch {
 	case err == nil:
 		return o, nil
 	case ended != nil:
-		return nil, fmt.Errorf("its process ended before this assertion (%w)%s", ended, lastLine(output.Name()))
+		return nil, fmt.Errorf("its process ended before this assertion (%w)%s", ended, lastLine(output))
 	}
 	return nil, errors.New("it ended there without this assertion")
 }
 
+// start runs this binary for at most left, with flags of package testing and this process's others.
+// Its assertions leave their outcomes in dir, which the caller removes, also with an error. The
+// alarm of package testing begins with the tests, after what a TestMain does first.
+func (a *Assertion) start(left time.Duration, flags ...string) (dir, output string, err error) {
+	binary, err := os.Executable()
+	if err != nil {
+		return "", "", err
+	}
+	if dir, err = os.MkdirTemp("", "leakgate-alone-"); err != nil {
+		return "", "", err
+	}
+	file, err := os.Create(filepath.Join(dir, "output"))
+	if err != nil {
+		return dir, "", err
+	}
+	defer file.Close()
+	cmd := exec.Command(binary, append(flags, passedOn(environ.StartArgs)...)...)
+	cmd.Dir, cmd.Env = a.Env.Dir, append(os.Environ(), environ.RunsAlone(dir))
+	cmd.Stdout, cmd.Stderr = file, file // not a pipe: what the test leaves behind would keep that open
+	if err = cmd.Start(); err != nil {
+		return dir, "", err
+	}
+	alarm := time.AfterFunc(left+time.Second, func() { cmd.Process.Kill() })
+	defer alarm.Stop()
+	err = cmd.Wait()
+	text, _ := os.ReadFile(file.Name())
+	return dir, string(text), err
+}
+
 // lastLine returns the last line that says why a process failed, with a colon; "" if there is none.
-func lastLine(file string) string {
-	text, _ := os.ReadFile(file)
+func lastLine(output string) string {
 	last := ""
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(output) {
 		line = strings.TrimSpace(line)
 		if line != "" && line != "FAIL" && !strings.HasPrefix(line, "--- ") && !strings.HasPrefix(line, "exit status") {
 			last = ": " + line
@@ -134,73 +171,72 @@ func isBool(f *flag.Flag) bool {
 	return ok && b.IsBoolFlag()
 }
 
-// leaveOutcome writes an outcome for the process that runs this one: lines of a word and a quoted
-// text.
+// The texts of an outcome that one process leaves for another; the rest are notes, and an end.
+const (
+	leftVerdict = iota
+	leftMessage
+	leftMisuse
+	leftWritten
+	leftCause
+	leftRemedy
+	leftBroken
+	leftNotes
+)
+
+// leaveOutcome writes an outcome for the process that runs this one: a quoted text a line, with an
+// end. Of several assertions with one key the first one that does not pass is left.
 func (a *Assertion) leaveOutcome(o *Outcome) error {
-	lines := []string{"verdict " + strconv.Quote(string(o.Verdict)), "message " + strconv.Quote(o.Message)}
+	file := filepath.Join(a.Env.Alone, a.key())
+	if before, err := a.readOutcome(file, ""); err == nil && before.Verdict != verdict.Pass {
+		return nil
+	}
+	texts := make([]string, leftNotes)
+	texts[leftVerdict], texts[leftMessage] = string(o.Verdict), o.Message
 	if o.Misuse {
-		lines = append(lines, `misuse ""`)
+		texts[leftMisuse] = "misuse"
+	}
+	if o.Golden != nil && o.Golden.Written() {
+		texts[leftWritten] = "written"
 	}
 	if o.Verdict == verdict.Unknown {
-		cause, way := causeAndRemedy(o.Err)
-		lines = append(lines, "cause "+strconv.Quote(cause), "remedy "+strconv.Quote(way))
+		texts[leftCause], texts[leftRemedy] = causeAndRemedy(o.Err)
+	} else if o.Eval != nil {
+		_, texts[leftBroken] = o.Eval.Broken()
 	}
-	for _, note := range o.Notes {
-		lines = append(lines, "note "+strconv.Quote(note))
+	var lines []byte
+	for _, text := range append(append(texts, o.Notes...), "end") {
+		lines = append(strconv.AppendQuote(lines, text), '\n')
 	}
-	if c := o.Golden; c != nil && c.Written() {
-		lines = append(lines, `written ""`)
-	}
-	file := filepath.Join(a.Env.Alone, filepath.FromSlash(a.file))
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return err
 	}
-	return os.WriteFile(file, []byte(strings.Join(append(lines, `end ""`), "\n")+"\n"), 0o666)
+	return os.WriteFile(file, lines, 0o666)
 }
 
 // readOutcome reads what leaveOutcome wrote. others says which other tests were running here.
 func (a *Assertion) readOutcome(file, others string) (*Outcome, error) {
-	text, err := os.ReadFile(file)
+	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	o := &Outcome{kept: true}
-	var unknown refscan.UnavailableError
-	written, whole := false, false
-	for line := range strings.Lines(string(text)) {
-		word, quoted, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		value, err := strconv.Unquote(quoted)
+	var texts []string
+	for line := range strings.Lines(string(data)) {
+		text, err := strconv.Unquote(strings.TrimSuffix(line, "\n"))
 		if err != nil {
 			return nil, err
 		}
-		switch word {
-		case "verdict":
-			o.Verdict = verdict.Verdict(value)
-		case "message":
-			o.Message = value
-		case "misuse":
-			o.Misuse = true
-		case "cause":
-			unknown.Cause = value
-		case "remedy":
-			unknown.Remedy = value
-		case "note":
-			o.Notes = append(o.Notes, value)
-		case "written":
-			written = true
-		case "end":
-			whole = true
-		}
+		texts = append(texts, text)
 	}
-	if !whole {
+	end := len(texts) - 1
+	if end < leftNotes || texts[end] != "end" {
 		return nil, errors.New("the outcome there is cut off")
 	}
+	o := &Outcome{Verdict: verdict.Verdict(texts[leftVerdict]), Message: texts[leftMessage], Misuse: texts[leftMisuse] != "", broken: texts[leftBroken]}
 	if o.Verdict == verdict.Unknown {
-		notes := o.Notes
-		o = a.Unknown(&unknown)
-		o.kept, o.Notes = true, notes
+		o = a.Unknown(&refscan.UnavailableError{Cause: texts[leftCause], Remedy: texts[leftRemedy]})
 	}
-	if written {
+	o.kept, o.Notes = true, texts[leftNotes:end]
+	if texts[leftWritten] != "" {
 		if others != "" {
 			o.Notes = append(o.Notes, "made by this test in a process of its own, since "+others)
 		}

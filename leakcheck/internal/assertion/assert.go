@@ -22,7 +22,7 @@ func (c *Checker) AssertRetained(t environ.TestingT, at environ.Site, req *reque
 	}
 	o := a.Judge()
 	a.Keep(o)
-	if a.Env.Alone != "" && a.file != "" {
+	if a.Env.Alone != "" && a.key() != "" {
 		if err := a.leaveOutcome(o); err != nil {
 			o.Notes = append(o.Notes, err.Error())
 		}

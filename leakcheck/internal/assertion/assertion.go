@@ -29,9 +29,11 @@ import (
 // A Checker has the operations that assertions call: those of ThisProcess, or substitutes in the
 // tests of this package.
 type Checker struct {
-	Observe   func(context.Context, observe.Needs) (*observe.Observation, error)
-	Prove     func(context.Context, proof.Claims) (within bool, logs []string, err error) // nil: every assertion takes a snapshot
-	Resources func(test string) (*ledger.Ledger, error)                                   // nil: resources are not listed
+	Observe func(context.Context, observe.Needs) (*observe.Observation, error)
+	Prove   func(context.Context, proof.Claims) (within bool, logs []string, err error) // nil: every assertion takes a snapshot
+	// variables on the stack that have ended, see proof.EndedVariables; nil: none is looked for
+	Ended     func(stack []uintptr, is func(reference string) bool) []proof.Ended
+	Resources func(test string) (*ledger.Ledger, error) // nil: resources are not listed
 	Native    Native
 	// RunAlone runs the test in a process of its own, and returns the outcome of the assertion
 	// there; nil: what other tests leave counts
@@ -64,11 +66,32 @@ func ThisProcess() *Checker {
 	return &Checker{
 		Observe:   observe.NewEngine().Observe,
 		Prove:     observe.Prove,
+		Ended:     observe.Ended,
 		Resources: ledger.Take,
 		RunAlone:  (*Assertion).runAlone,
 		Native:    Native{nativeheap.Take, nativeheap.TakeBlocks, observe.NativeHolders, observe.NativeFreed, recordNative},
 		System:    System{environ.CurrentEnvironment, realtime.SleepBoth, realtime.Now, os.Exit, os.Stderr},
 	}
+}
+
+// About returns the Checker of the process that a request is about.
+func About(p request.Process) *Checker {
+	c := ThisProcess()
+	if p == nil {
+		return c
+	}
+	c.Observe, c.Resources, c.Native = p.Observe, p.Resources, Native{Take: p.Malloc}
+	c.Prove, c.Ended, c.RunAlone = nil, nil, nil
+	c.Environment = func() *environ.Environment {
+		e := environ.CurrentEnvironment()
+		if err := p.Open(context.Background()); err == nil { // else no snapshot can be taken, which says why
+			e.Modules, e.Service = p.Modules(), true
+			e.ModulePath = e.Modules.Main()
+		}
+		e.AllAllocations = false
+		return e
+	}
+	return c
 }
 
 // RetryWaits are the waits between the snapshots of an assertion that does not hold. Objects that
@@ -95,15 +118,17 @@ type Assertion struct {
 
 // An Outcome is the verdict of an assertion, with its message and the record it leaves.
 type Outcome struct {
-	Verdict verdict.Verdict
-	Misuse  bool           // the assertion itself is wrong
-	Err     error          // why the verdict is unknown
-	Method  verdict.Method // what proved a pass; "": a scan, if Eval is set
-	red     bool           // the test fails, though nothing is known to be wrong
-	kept    bool           // another process has written the artifacts and completed the message
+	Verdict     verdict.Verdict
+	Misuse      bool           // the assertion itself is wrong
+	Err         error          // why the verdict is unknown
+	Method      verdict.Method // what proved a pass; "": a scan, if Eval is set
+	failsAnyway bool           // though nothing is known to be wrong: the verdict or the record is missing
+	kept        bool           // another process has written the artifacts and completed the message
 
 	Message string          // of a failure, or of an unknown verdict
 	Body    func() []string // renders the message, instead of the bounds or the golden file
+	Share   string          // which part of the broken bounds this test has; "" if that is not known, or all
+	broken  string          // what is broken first, in the process of its own that the outcome is of
 	Notes   []string        // for the log
 
 	Eval      *check.Evaluation
@@ -116,7 +141,7 @@ type Outcome struct {
 }
 
 // Failed reports whether the test fails.
-func (o *Outcome) Failed() bool { return o.Verdict == verdict.Fail || o.red }
+func (o *Outcome) Failed() bool { return o.Verdict == verdict.Fail || o.failsAnyway }
 
 func Misuse(format string, args ...any) *Outcome {
 	return &Outcome{Verdict: verdict.Fail, Misuse: true, Message: "leakcheck: " + fmt.Sprintf(format, args...)}
@@ -281,7 +306,7 @@ func (a *Assertion) WithoutGolden(err error) *Outcome {
 // CI, or with LEAKGATE_STRICT), and goes on elsewhere.
 func (a *Assertion) Unknown(err error) *Outcome {
 	red := a.Env.Strict || a.Env.Ci && !isUnsupported(err)
-	return &Outcome{Verdict: verdict.Unknown, Err: err, red: red, Message: UnknownMessage(err, red, "what is retained")}
+	return &Outcome{Verdict: verdict.Unknown, Err: err, failsAnyway: red, Message: UnknownMessage(err, red, "what is retained")}
 }
 
 // isUnsupported reports whether err says that nothing can be told on this system. The number of a

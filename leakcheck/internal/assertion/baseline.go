@@ -8,8 +8,13 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-func (c *Checker) TakeBaseline(t environ.TestingT) *request.Baseline {
+// TakeBaseline takes a baseline of this process, or of another one.
+func (c *Checker) TakeBaseline(t environ.TestingT, p request.Process) *request.Baseline {
 	t.Helper()
+	of := ""
+	if p != nil {
+		of = p.String()
+	}
 	ctx, cancel := c.Budget(t).Context()
 	defer cancel()
 	obs, err := c.Observe(ctx, observe.Needs{Heap: true, Stacks: true, Keep: true, Profile: c.Environment().KeepsFiles()})
@@ -18,9 +23,9 @@ func (c *Checker) TakeBaseline(t environ.TestingT) *request.Baseline {
 	}
 	if err != nil {
 		t.Logf("leakcheck: no baseline: %v", err)
-		return &request.Baseline{Unknown: err}
+		return &request.Baseline{Of: of, Unknown: err}
 	}
-	b := &request.Baseline{Snapshot: obs.Kept, Forest: tree.GrowForest(obs.Report), Artifacts: obs.Artifacts(), Live: obs.Report.Totals.LiveBytes}
+	b := &request.Baseline{Of: of, Snapshot: obs.Kept, Forest: tree.GrowForest(obs.Report), Artifacts: obs.Artifacts(), Live: obs.Report.Totals.LiveBytes}
 	if c.Resources != nil {
 		b.Resources, _ = c.Resources("") // without, bounds on resources are unknown
 	}

@@ -51,7 +51,7 @@ func (a *Assertion) openGolden() (c *check.Comparison, instead *Outcome) {
 	switch {
 	case err != nil:
 		return nil, a.WithoutGolden(err)
-	case a.readsOnly:
+	case a.readsOnly, a.Env.Alone != "" && !a.isAlone():
 		c.Write = false
 	case a.T == nil && a.Env.Partial || a.afterBenchmarks():
 		// some tests did not run, so that less is retained than the file allows, or more ran
@@ -203,11 +203,17 @@ func (l *looks) conclude(e *check.Evaluation) *Outcome {
 	}
 	if !e.Ok() {
 		o.Verdict = verdict.Fail
+		if e.Golden == nil {
+			o.Share = l.share(e)
+		}
 		l.addNativeDetails(e)
 		if e.Unscanned() && l.Env.KeepsFiles() {
 			o.Scanned = l.scanNative()
 		}
 		return o
+	}
+	if e.Observation.Report != nil && l.Req.Baseline == nil {
+		o.Notes = append(o.Notes, l.holders(e.Report)...)
 	}
 	if l.first != "" {
 		o.Notes = append(o.Notes, fmt.Sprintf("holds in snapshot %d; not so at first: %s", l.snapshots, l.first))

@@ -54,13 +54,13 @@ func (a *Assertion) prove() *Outcome {
 	if !within {
 		return nil
 	}
-	o := &Outcome{Verdict: verdict.Pass, Method: verdict.ByReach, Notes: a.Logs}
+	o := &Outcome{Verdict: verdict.Pass, Method: verdict.ByReach, Notes: append(a.Logs, a.holders(nil)...)}
 	if len(e.claims.Types) > 0 {
 		o.Method = verdict.ByTypes
 	}
 	for i, b := range a.Req.Bounds {
 		o.Bounds = append(o.Bounds, verdict.Bound{
-			Selector: b.Selector.Record, MaxObjects: b.MaxObjects, MaxBytes: b.MaxBytes, Verdict: verdict.Pass,
+			Kind: verdict.Retained, Selector: b.Selector.Record, MaxObjects: b.MaxObjects, MaxBytes: b.MaxBytes, Verdict: verdict.Pass,
 			Objects: e.counts[i].Objects, Bytes: e.counts[i].Bytes,
 		})
 	}

@@ -43,7 +43,7 @@ func (a *Assertion) Keep(o *Outcome) {
 		// LEAKGATE_ARTIFACTS.
 		o.Notes = append(o.Notes, err.Error())
 		if a.Env.Artifacts != "" && !o.Failed() {
-			o.red, o.Message = true, "leakcheck: "+err.Error()
+			o.failsAnyway, o.Message = true, "leakcheck: "+err.Error()
 		}
 	}
 }
@@ -51,7 +51,7 @@ func (a *Assertion) Keep(o *Outcome) {
 // render returns the message of a failed assertion, in lines. dir is the folder of the artifacts,
 // or "".
 func (a *Assertion) render(o *Outcome, dir string) []string {
-	in := message.Input{Eval: o.Eval, Golden: o.Golden, Snapshots: o.Snapshots, Update: a.UpdateCommand(), CanHave: a.T != nil && a.Env.Artifacts == "", Scanned: o.Scanned != nil || dir == "" && o.Eval.Unscanned()}
+	in := message.Input{Eval: o.Eval, Golden: o.Golden, Share: o.Share, Snapshots: o.Snapshots, Update: a.UpdateCommand(), CanHave: a.T != nil && a.Env.Artifacts == "", Scanned: o.Scanned != nil || dir == "" && o.Eval.Unscanned()}
 	if o.Body != nil {
 		in.Body = o.Body()
 	}

@@ -39,8 +39,8 @@ func (a *Assertion) addResources(obs *observe.Observation) (err error) {
 	}
 	for _, m := range obs.Resources.Missing {
 		for _, o := range a.Req.Resources {
-			if o.Kind == ledger.Process && strings.HasPrefix(m, "child processes") {
-				return unknown(errors.New(m))
+			if o.Kind == ledger.Process && m.Kind == ledger.Process {
+				return unknown(m)
 			}
 		}
 	}

@@ -105,11 +105,11 @@ func (c *boundsCheck) judge(b *request.Bound, cut *cut, held *observe.Held, s *S
 	if len(cut.Native) == 0 && b.Selector.Kind == request.SelectPath && found == (tree.Tally{}) && len(b.Selector.Selects(s.Everything)) == 0 {
 		notes = append(notes, fmt.Sprintf("%s: its root exists, but nothing is retained at that path now", b))
 	}
-	f = Finding{
-		Shown: b.String(), Broken: b.Broken(found.Objects, found.Bytes), Amount: amount(b, found),
-		Heap:   Heap{Below: !b.Selector.ByType(), Weight: tree.BytesOf},
-		Record: verdict.Bound{Selector: b.Selector.Record, MaxObjects: b.MaxObjects, MaxBytes: b.MaxBytes, Objects: found.Objects, Bytes: found.Bytes, Beyond: more},
-	}
+	f.Shown, f.Broken, f.Amount = b.String(), b.Broken(found.Objects, found.Bytes), amount(b, found)
+	f.Below, f.Weight = !b.Selector.ByType(), tree.BytesOf
+	r := &f.Record
+	r.Kind, r.Selector, r.MaxObjects, r.MaxBytes = verdict.Retained, b.Selector.Record, b.MaxObjects, b.MaxBytes
+	r.Objects, r.Bytes, r.Beyond = found.Objects, found.Bytes, more
 	if b.MaxObjects != nil && found.Objects > *b.MaxObjects {
 		f.Weight = tree.ObjectsOf
 	}

@@ -49,7 +49,7 @@ type Result struct {
 	Problems []string    // why the assertion is wrong: what it names does not exist
 	Notes    []string    // for the log
 	Unknown  error       // why a finding cannot be judged
-	Doubt    error       // why a bound may be broken; ignored if another one is
+	Doubt    error       // why a bound that seems to hold may be broken; ignored if some bound is broken for certain
 }
 
 // A Finding is the result of one snapshot for one bound, one line of a golden file, or one thing
@@ -175,7 +175,7 @@ func (c ScopeCheck) Evaluate(s *Seen, r *Result) {
 	for _, i := range s.Ignored {
 		note := "ignored: " + i.String()
 		if i.IsNothing() {
-			note = fmt.Sprintf("Ignore(%q) matched nothing; it can be deleted", i.Pattern.Text)
+			note = UselessIgnore(i.Pattern.Text)
 		}
 		r.Notes = append(r.Notes, note)
 	}
@@ -185,6 +185,11 @@ func (c ScopeCheck) Evaluate(s *Seen, r *Result) {
 				naming.DidYouMean(ps[0].Text, s.Names.RootNames(), symbol.Package)))
 		}
 	}
+}
+
+// UselessIgnore is the note on an Ignore that matched nothing.
+func UselessIgnore(pattern string) string {
+	return fmt.Sprintf("Ignore(%q) matched nothing; it can be deleted", pattern)
 }
 
 // ignoreGoroutines counts the goroutines that each Ignore names, and their stacks.

@@ -160,7 +160,7 @@ func (c *GoldenCheck) measure(s *Seen) []golden.Measurement {
 // a line.
 func lineFinding(d *golden.Difference, f tree.Forest) Finding {
 	record := verdict.Bound{
-		Selector: "golden " + d.Entry.Path, Objects: d.Objects, Bytes: d.Bytes,
+		Kind: verdict.Retained, Selector: "golden " + d.Entry.Path, Objects: d.Objects, Bytes: d.Bytes,
 		Path: d.Entry.Path, Type: d.Entry.Type,
 	}
 	objects, bytes := d.Objects-d.ObjectsOver, d.Bytes-d.BytesOver

@@ -3,8 +3,10 @@ package check
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sort"
+	"sync"
 
 	"github.com/leakgate/leakgate/golden"
 	"github.com/leakgate/leakgate/internal/symbol"
@@ -56,7 +58,12 @@ func (c *goroutineCheck) Needs() observe.Needs {
 }
 
 func (c *goroutineCheck) Evaluate(s *Seen, r *Result) {
-	for _, o := range c.req.Goroutines {
+	for i := range c.req.Goroutines {
+		o := &c.req.Goroutines[i]
+		if problem := nothingStarts(o, s); problem != "" {
+			r.Problems = append(r.Problems, problem)
+			continue
+		}
 		if !knownGoroutine(o, s) {
 			r.Problems = append(r.Problems, fmt.Sprintf("%s: the program has no function of that name%s",
 				o.Written, naming.DidYouMean(o.Pattern.Text, slices.Collect(s.Functions()), symbol.Unescape)))
@@ -76,16 +83,15 @@ func (c *goroutineCheck) Evaluate(s *Seen, r *Result) {
 
 // MeasureGoroutines returns the lines of a golden file on goroutines and stacks.
 func MeasureGoroutines(options []request.GoroutineOption, now, base goroutine.Census) []golden.Measurement {
-	patterns := func(check request.GoroutineQuestion) []naming.Pattern {
-		var ps []naming.Pattern
-		for _, o := range options {
-			if o.Check == check {
-				ps = append(ps, o.Pattern)
-			}
+	var counted, framed []naming.Pattern
+	for i := range options {
+		switch o := &options[i]; o.Check {
+		case request.RecordCount:
+			counted = append(counted, o.Pattern)
+		case request.RecordBytes:
+			framed = append(framed, o.Pattern)
 		}
-		return ps
 	}
-	counted, framed := patterns(request.RecordCount), patterns(request.RecordBytes)
 	lines := now.Lines(counted, framed)
 	if base != nil {
 		lines = tree.LinesBeyond(lines, base.Lines(counted, framed))
@@ -95,7 +101,7 @@ func MeasureGoroutines(options []request.GoroutineOption, now, base goroutine.Ce
 
 // knownGoroutine reports whether the program has a function that the option's pattern matches: a
 // bound on a name that does not exist must not pass.
-func knownGoroutine(o request.GoroutineOption, s *Seen) bool {
+func knownGoroutine(o *request.GoroutineOption, s *Seen) bool {
 	if s.Census.GoroutinesAt(o.Pattern) > 0 {
 		return true
 	}
@@ -110,7 +116,36 @@ func knownGoroutine(o request.GoroutineOption, s *Seen) bool {
 	return false
 }
 
-func goroutineCount(o request.GoroutineOption, now, base goroutine.Census) Finding {
+// nothingStarts says that no goroutine can start in the function that a bound names, "" if one can,
+// or if the pattern has wildcards. The program is asked once for each pattern.
+func nothingStarts(o *request.GoroutineOption, s *Seen) string {
+	p := o.Pattern
+	if s.Starts == nil || !p.Plain() || o.Check != request.CheckCount && o.Check != request.CheckLeaked || len(s.Census.At(p)) > 0 || len(s.Census.Inside(p)) > 0 {
+		return ""
+	}
+	problem, known := noStarts.Load(p.Text)
+	if !known {
+		problem = ""
+		if may, found, within := s.Starts(p.MatchPrefix); found && !may {
+			problem = "no goroutine can start there: it has no go statement, and none names it"
+			for i, f := range within {
+				problem = problem.(string) + []string{"; goroutines start in what it calls: ", ", "}[min(i, 1)] +
+					fmt.Sprintf("%s (%s:%d)", symbol.Unescape(f.Function), filepath.Base(f.File), f.Line)
+			}
+		}
+		noStarts.Store(p.Text, problem)
+	}
+	if problem == "" {
+		return ""
+	}
+	return o.Written + ": " + problem.(string)
+}
+
+// noStarts has why no goroutine can start in a function of this program, "" if one can, by the text
+// of a pattern.
+var noStarts sync.Map
+
+func goroutineCount(o *request.GoroutineOption, now, base goroutine.Census) Finding {
 	n := max(0, now.GoroutinesAt(o.Pattern)-base.GoroutinesAt(o.Pattern))
 	f := Finding{Shown: o.Written, Crews: now.At(o.Pattern), Broken: n > o.Limit, Amount: "found " + textfmt.CountNoun(n, "goroutine") + sinceNote(base)}
 	if f.Broken && o.Limit > 0 {
@@ -124,10 +159,10 @@ func goroutineCount(o request.GoroutineOption, now, base goroutine.Census) Findi
 	}
 	found := f.Crews
 	sort.SliceStable(found, func(i, j int) bool { return found[i].Count > found[j].Count })
-	f.Record = verdict.Bound{Selector: o.Shown, MaxObjects: &o.Limit, Objects: n}
+	r := &f.Record
+	r.Kind, r.Selector, r.MaxObjects, r.Objects = verdict.Retained, o.Shown, &o.Limit, n
 	if len(found) > 0 {
-		f.Record.Path = found[0].Entry
-		f.Record.File, f.Record.Line = found[0].File, found[0].Line
+		r.Path, r.File, r.Line = found[0].Entry, found[0].File, found[0].Line
 	}
 	return f
 }
@@ -155,7 +190,7 @@ func unwalkable(all goroutine.Census) error {
 	return nil
 }
 
-func stackBytes(o request.GoroutineOption, now, base goroutine.Census) Finding {
+func stackBytes(o *request.GoroutineOption, now, base goroutine.Census) Finding {
 	goroutines, bytes := now.StackAt(o.Pattern)
 	_, before := base.StackAt(o.Pattern)
 	bytes = max(0, bytes-before)
@@ -170,16 +205,16 @@ func stackBytes(o request.GoroutineOption, now, base goroutine.Census) Finding {
 		return a.Count*goroutine.SizeOf(a.Below(o.Pattern)) > b.Count*goroutine.SizeOf(b.Below(o.Pattern))
 	})
 	f.Crews = found
-	f.Record = verdict.Bound{Selector: o.Shown, MaxBytes: &o.Limit, Objects: goroutines, Bytes: bytes}
+	r := &f.Record
+	r.Kind, r.Selector, r.MaxBytes, r.Objects, r.Bytes = verdict.Retained, o.Shown, &o.Limit, goroutines, bytes
 	if len(found) > 0 {
 		large := goroutine.Largest(found[0].Below(o.Pattern))
-		f.Record.Path = symbol.Unescape(goroutine.FrameFunction(large))
-		f.Record.File, f.Record.Line = large.File, large.StartLine
+		r.Path, r.File, r.Line = symbol.Unescape(goroutine.FrameFunction(large)), large.File, large.StartLine
 	}
 	return f
 }
 
-func leakedGoroutines(o request.GoroutineOption, leaked []*refscan.LeakedGoroutine) Finding {
+func leakedGoroutines(o *request.GoroutineOption, leaked []*refscan.LeakedGoroutine) Finding {
 	var mine []*refscan.LeakedGoroutine
 	var stack, objects, heap int64
 	for _, l := range leaked {
@@ -196,10 +231,11 @@ func leakedGoroutines(o request.GoroutineOption, leaked []*refscan.LeakedGorouti
 		f.Amount = fmt.Sprintf("found %s blocked for ever, with %s of stack and %s, %s of heap",
 			textfmt.CountNoun(n, "goroutine"), textfmt.ByteCount(stack), textfmt.CountNoun(objects, "object"), textfmt.ByteCount(heap))
 	}
-	f.Record = verdict.Bound{Selector: o.Shown, MaxObjects: &o.Limit, Objects: n, Bytes: stack + heap}
+	r := &f.Record
+	r.Kind, r.Selector, r.MaxObjects, r.Objects, r.Bytes = verdict.Retained, o.Shown, &o.Limit, n, stack+heap
 	if n > 0 {
-		f.Record.Path, _ = goroutine.StartOf(mine[0].GoroutineStack)
-		f.Record.File, f.Record.Line = mine[0].CreatedFile, mine[0].CreatedLine
+		r.Path, _ = goroutine.StartOf(mine[0].GoroutineStack)
+		r.File, r.Line = mine[0].CreatedFile, mine[0].CreatedLine
 	}
 	return f
 }

@@ -83,17 +83,19 @@ func (c resourceCheck) judge(o request.ResourceOption, now *ledger.Ledger) Findi
 			return c.req.Baseline == nil || slices.ContainsFunc(groups, func(g ledger.Group) bool { return g.Name == ledger.BlockName(b) })
 		}
 	}
-	f.Record = verdict.Bound{Selector: o.Shown, MaxObjects: &o.Limit, Objects: n}
+	r := &f.Record
+	r.Kind, r.Selector = verdict.Resources, o.Shown
 	if o.Kind.InBytes() {
-		f.Record = verdict.Bound{Selector: o.Shown, MaxBytes: &o.Limit, Bytes: n}
+		r.MaxBytes, r.Bytes = &o.Limit, n
+	} else {
+		r.MaxObjects, r.Objects = &o.Limit, n
 	}
 	if len(groups) > 0 {
-		f.Record.Path, f.Record.Type = groups[0].Name, o.Kind.String()
+		r.Path, r.Type = groups[0].Name, o.Kind.String()
 	}
-	for _, g := range groups {
-		f.Record.Resources = append(f.Record.Resources, verdict.Resource{Kind: o.Kind.String(), Name: g.Name, State: g.State, Added: g.Size})
+	for _, g := range groups[:min(len(groups), verdict.MaxBroken)] {
+		r.Resources = append(r.Resources, verdict.Resource{Kind: o.Kind.String(), Name: g.Name, State: g.State, Added: g.Size})
 	}
-	f.Record.Resources = slices.Clip(f.Record.Resources[:min(len(f.Record.Resources), verdict.MaxBroken)])
 	return f
 }
 

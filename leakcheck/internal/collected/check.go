@@ -52,6 +52,10 @@ func checkCollected(c *assertion.Checker, t environ.TestingT, es []*expectation,
 	if err != nil || len(alive) > 0 {
 		o = judgeCollected(a, alive, err, when)
 	}
+	if o.Verdict == verdict.Pass && when == now {
+		var none *refscan.Report
+		o.Notes = append(o.Notes, a.Holders(func() string { return "AssertCollected of " + es[0].typ }, es[0].typ, es[0].types, &none)...)
+	}
 	o.Notes = append(a.Logs, o.Notes...)
 	a.Keep(o)
 	return o.Report(t)
@@ -237,7 +241,7 @@ func judgeSurvivors(a *assertion.Assertion, all []*survivor, when checkTime) *as
 func survivorRecord(a *assertion.Assertion, s *survivor) verdict.Bound {
 	none := int64(0)
 	b := verdict.Bound{
-		Selector: "ExpectCollected: " + s.typ, MaxObjects: &none, Objects: 1, Verdict: verdict.Fail,
+		Kind: verdict.Collected, Selector: "ExpectCollected: " + s.typ, MaxObjects: &none, Objects: 1, Verdict: verdict.Fail,
 		Path: symbol.Unescape(s.variable), Type: s.typ,
 	}
 	if s.Retention == nil || len(s.Paths) == 0 {

@@ -16,6 +16,7 @@ import (
 // An expectation is an object that is expected to be garbage.
 type expectation struct {
 	typ    string // of the pointer, as messages show it: "*app.Session"
+	types  naming.TypeMatch
 	reason string
 	at     environ.Site
 	null   bool // the pointer was nil from the start
@@ -25,8 +26,9 @@ type expectation struct {
 }
 
 func NewExpectation[T any](p weak.Pointer[T], null bool, at environ.Site, reason string) *expectation {
+	types, _ := naming.MatchType(reflect.TypeFor[*T]())
 	return &expectation{
-		typ: naming.ShortName(naming.TypeName(reflect.TypeFor[*T]())), reason: reason, at: at, null: null, size: unsafe.Sizeof(*new(T)),
+		types: types, typ: naming.ShortName(naming.TypeName(reflect.TypeFor[*T]())), reason: reason, at: at, null: null, size: unsafe.Sizeof(*new(T)),
 		// As a number, the address keeps nothing alive.
 		onHeap: func() uintptr { return uintptr(unsafe.Pointer(p.Value())) },
 	}

@@ -112,7 +112,7 @@ func furtherPaths(a *assertion.Assertion, paths []refscan.RetainingPath) (lines 
 	for i, p := range paths {
 		holder, path := pathHeldBy(a, p), pathLines(p)
 		text := strings.Join(append(holder, path[1:]...), "\n") // the holder says which root it is
-		beyond = beyond && strings.Contains(text, beyondLength)
+		beyond = beyond && slices.ContainsFunc(p.Steps, func(s refscan.PathStep) bool { return s.Beyond })
 		// A path by another element of the same slice, for example, reads the same.
 		if i > 0 && !slices.Contains(read, text) && !isNamesake(p, paths[:i]) &&
 			!message.OneCall(tree.TraceOfPath(paths[0]).Branches, tree.TraceOfPath(p).Branches) {
@@ -157,10 +157,7 @@ type link struct {
 	suspect   bool // the reference is marked as suspect: one of those should have been dropped
 }
 
-const (
-	expectedMark = "  ← expected to be garbage"
-	beyondLength = ", beyond the length"
-)
+const expectedMark = "  ← expected to be garbage"
 
 // pathLines draws a path, one line an edge. If an object on it should be gone already, the
 // references up to that object are marked as suspect.
@@ -176,7 +173,7 @@ func pathLines(p refscan.RetainingPath) []string {
 		first = links[0].String()
 		links = links[1:]
 	}
-	lines := []string{first}
+	lines, marked := []string{first}, false
 	over := max(0, len(links)-maxPathLines)
 	depth := 0
 	for i, l := range links {
@@ -187,12 +184,12 @@ func pathLines(p refscan.RetainingPath) []string {
 		case over > 0 && i > maxPathLines/2 && i < maxPathLines/2+over:
 			continue
 		default:
-			text = l.String()
+			text, marked = l.String(), marked || l.suspect
 		}
 		lines = append(lines, message.Under(depth, text))
 		depth++
 	}
-	if strings.Contains(strings.Join(lines, "\n"), message.SuspectMark) {
+	if marked {
 		lines = append(lines, message.SuspectLegend)
 	}
 	return lines
@@ -207,7 +204,7 @@ func (l link) String() string {
 		s += "  " + textfmt.Abridge(naming.ShortName(l.typ), message.MaxNameShown)
 	}
 	if l.beyond {
-		s += beyondLength
+		s += ", beyond the length"
 	}
 	if l.state != "" {
 		s += ", " + l.state

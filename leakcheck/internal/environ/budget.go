@@ -24,6 +24,9 @@ type Deadliner interface {
 // started is about when the process started.
 var started = time.Now()
 
+// Uptime returns for about how long the process has run.
+func Uptime(now time.Time) time.Duration { return now.Sub(started) }
+
 // BinaryDeadline returns when the test binary times out; false in other programs, and if there is
 // no timeout.
 func BinaryDeadline() (deadline time.Time, ok bool) {

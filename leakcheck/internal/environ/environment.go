@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -31,6 +30,7 @@ type Environment struct {
 	PackagePath string // of the package under test
 	ModulePath  string // of its module, "" outside of one
 	NoBuildInfo bool   // the program does not say of which modules it was built
+	Service     bool   // assertions are about a process whose main package counts as the module's
 	Modules     *symbol.Modules
 	Ci          bool   // CI is set: nothing is written unless asked for
 	Strict      bool   // LEAKGATE_STRICT: an unknown verdict fails the test
@@ -39,7 +39,7 @@ type Environment struct {
 	Artifacts   string // LEAKGATE_ARTIFACTS
 	Undeclared  string // TEST_UNDECLARED_OUTPUTS_DIR, which Bazel sets
 	Every       bool   // artifacts are kept of assertions that pass, too
-	NoExamples  bool   // LEAKGATE_EXAMPLES is set, and not on: nothing of what is in objects is shown
+	NoExamples  bool   // LEAKGATE_EXAMPLES is off: messages show no contents of objects
 	// LEAKGATE_GOLDENS: where golden files are, instead of in the package's folder
 	Goldens string
 	// LEAKGATE_SUPPRESSED: patterns of paths that claim last in AssertNoGrowth, and count
@@ -157,7 +157,12 @@ func (e *Environment) ModuleUnderTest() []naming.Packages {
 	for i := range ps {
 		ps[i].Anchored = true
 	}
-	return []naming.Packages{ps}
+	all := []naming.Packages{ps}
+	if e.Service {
+		main, _ := naming.CompileScope("main")
+		all = append(all, main)
+	}
+	return all
 }
 
 // GoldenPath returns the path of a golden file, relative to the package's folder and in full. With
@@ -257,18 +262,11 @@ func (e *Environment) ShortFile(file string) string {
 // maxUp is how many folders above the package's a file counts as near.
 const maxUp = 3
 
-// relative returns the relative path from a folder to a file at most maxUp folders up. All paths
-// have slashes: the compiler's names do on Windows, too. filepath.Rel handles every path, and adds
-// 3 kB to a stripped program (go1.26.8).
+// relative returns the path, with slashes, from a folder to a file at most maxUp folders up.
 func relative(dir, file string) (string, bool) {
-	up := ""
-	for range maxUp + 1 {
-		if below, ok := strings.CutPrefix(file, strings.TrimSuffix(dir, "/")+"/"); ok {
-			return up + below, true
-		}
-		dir, up = path.Dir(dir), up+"../"
-	}
-	return "", false
+	rel, err := filepath.Rel(dir, file)
+	rel = filepath.ToSlash(rel)
+	return rel, err == nil && rel != "." && !strings.HasPrefix(rel, strings.Repeat("../", maxUp+1))
 }
 
 // Place formats a file and line for a message, "" if the file is unknown.

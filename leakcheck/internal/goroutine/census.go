@@ -1,4 +1,5 @@
-// Package goroutine counts goroutines by where they come from and stand.
+// Package goroutine counts goroutines by where they come from and stand: those of a snapshot, and
+// those of stack traces, of which it knows why they pile up.
 package goroutine
 
 import (
@@ -76,7 +77,7 @@ func TakeCensus(goroutines []*refscan.GoroutineStack) Census {
 
 // spawners start a goroutine for a function that they are given.
 var spawners = []string{
-	"sync.(*WaitGroup).Go", "golang.org/x/sync/errgroup.(*Group).Go", "golang.org/x/sync/errgroup.(*Group).TryGo",
+	"sync.(*WaitGroup).Go", errgroup + ".(*Group).Go", errgroup + ".(*Group).TryGo",
 	"runtime.corostart", "iter.Pull", "iter.Pull2",
 }
 

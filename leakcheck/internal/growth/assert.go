@@ -9,7 +9,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-func AssertNoGrowth(c *assertion.Checker, t environ.TestingT, at environ.Site, op func(), req *request.Request, goroutines goroutineCounter, watchers Watchers) bool {
+func AssertNoGrowth(c *assertion.Checker, t environ.TestingT, at environ.Site, op func(), req *request.Request, source Source) bool {
 	t.Helper()
 	a := c.Begin(t, at, req)
 	var o *assertion.Outcome
@@ -17,7 +17,7 @@ func AssertNoGrowth(c *assertion.Checker, t environ.TestingT, at environ.Site, o
 		o = assertion.Misuse("%s", strings.Join(a.Req.Problems, "\n    "))
 	} else {
 		held := tree.HoldOp(op)
-		x := NewExperiment(a, op, goroutines, watchers)
+		x := NewExperiment(a, op, source)
 		defer x.logUnfinished()
 		o = x.Judge()
 		held.Release()

@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/symbol"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
+	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
@@ -36,15 +37,15 @@ type product struct {
 }
 
 // products are the resources that grow, and the registries.
-func (x *Experiment) products() []product {
+func products(f *finding.Finder) []product {
 	var all []product
-	for _, r := range x.finder.Resources() {
+	for _, r := range f.Resources() {
 		if k := int(r.Kind); k < len(makers) && makers[k] != nil {
 			last := len(r.Own.Values) - 1
 			all = append(all, product{r.Kind.String(), makers[k], (r.Own.Values[last] - r.Own.Values[last-1] + 1) / 2})
 		}
 	}
-	for _, l := range x.finder.Growth().Leaks {
+	for _, l := range f.Growth().Leaks {
 		if root, by := l.Registry(); by != nil {
 			all = append(all, product{root, by, 1})
 		}
@@ -63,22 +64,22 @@ func countAllocations() allocations {
 	return made
 }
 
-// findMakers finds the program's functions that made the growing resources of the last batch, after
-// the snapshot that follows the batch.
-func (x *Experiment) findMakers(before allocations) {
-	all := x.products()
-	found := make([]map[pile.Call]*made, len(all))
+// makersSince returns the program's functions that made the growing resources of the last batch,
+// after the snapshot that follows the batch: as wording.Wording.Makers.
+func makersSince(before allocations, w *wording.Wording) map[string][]wording.Maker {
+	all := products(&w.Finder)
+	found := make([]map[goroutine.Call]*made, len(all))
 	for stack, n := range countAllocations() {
 		if n -= before[stack]; n <= 0 {
 			continue
 		}
 		for i, p := range all {
-			by, ok := x.maker(p.by, (&runtime.MemProfileRecord{Stack0: stack}).Stack())
+			by, ok := makerOn(p.by, (&runtime.MemProfileRecord{Stack0: stack}).Stack(), w.Env.IsProgram)
 			if !ok {
 				continue
 			}
 			if found[i] == nil {
-				found[i] = make(map[pile.Call]*made)
+				found[i] = make(map[goroutine.Call]*made)
 			}
 			if m := found[i][by.Call]; m == nil || m.n < n {
 				by.n = n
@@ -86,12 +87,12 @@ func (x *Experiment) findMakers(before allocations) {
 			}
 		}
 	}
-	x.words.Makers = make(map[string][]wording.Maker)
+	makers := make(map[string][]wording.Maker)
 	for i, p := range all {
-		x.words.Makers[p.name] = nil
+		makers[p.name] = nil
 		var by []*made
 		for _, m := range found[i] {
-			if m.n >= x.words.RecordedShare(p.least) {
+			if m.n >= w.RecordedShare(p.least) {
 				by = append(by, m)
 			}
 		}
@@ -100,10 +101,11 @@ func (x *Experiment) findMakers(before allocations) {
 		})
 		for _, m := range by {
 			if isFile := p.name == ledger.File.String(); !isFile || m.rank == by[0].rank {
-				x.words.Makers[p.name] = append(x.words.Makers[p.name], m.Maker)
+				makers[p.name] = append(makers[p.name], m.Maker)
 			}
 		}
 	}
+	return makers
 }
 
 // made is what a call has made: how many, and by which of the functions, which says how certain it
@@ -114,9 +116,9 @@ type made struct {
 	rank int
 }
 
-// maker returns the call of the program's through which one of some functions, given by prefix, was
-// called, with the program's calls that led to it, if a stack that has allocated has one.
-func (x *Experiment) maker(prefixes []string, stack []uintptr) (by made, ok bool) {
+// makerOn returns the call of the program's through which one of some functions, given by prefix,
+// was called, with the program's calls that led to it, if a stack that has allocated has one.
+func makerOn(prefixes []string, stack []uintptr, isProgram func(pkg string) bool) (by made, ok bool) {
 	for _, f := range observe.MemProfileFrames(stack) {
 		for i, prefix := range prefixes {
 			if strings.HasPrefix(f.Func, prefix) && (!ok || i < by.rank) {
@@ -124,8 +126,8 @@ func (x *Experiment) maker(prefixes []string, stack []uintptr) (by made, ok bool
 				break
 			}
 		}
-		if pkg := symbol.Package(f.Func); ok && x.Env.IsProgram(pkg) {
-			by.Stack = append(by.Stack, pile.Call{Function: f.Func, At: fmt.Sprintf("%s:%d", f.File, f.Line)})
+		if pkg := symbol.Package(f.Func); ok && isProgram(pkg) {
+			by.Stack = append(by.Stack, goroutine.Call{Function: f.Func, At: fmt.Sprintf("%s:%d", f.File, f.Line)})
 		} else if symbol.IsTool(pkg) {
 			break
 		}

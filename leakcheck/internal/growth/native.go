@@ -1,6 +1,7 @@
 package growth
 
 import (
+	"errors"
 	"runtime"
 	"slices"
 	"sort"
@@ -9,14 +10,24 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/symbol"
-	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/artifact"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/calls"
+	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 )
+
+// noteNative logs once that native memory is not judged. It compares no more than the note's
+// beginning, since the cause may have other figures each time.
+func noteNative(a *assertion.Assertion, err error) {
+	const note = "native memory was not looked at: "
+	if errors.Is(err, nativeheap.ErrNone) || slices.ContainsFunc(a.Logs, func(l string) bool { return strings.HasPrefix(l, note) }) {
+		return
+	}
+	a.Logs = append(a.Logs, note+err.Error())
+}
 
 const (
 	minRecorded = 8 // calls of op in a batch: enough to tell a leak from a single event
@@ -26,15 +37,16 @@ const (
 	none = "none: " // prefix of envvar.Native if calls cannot be recorded; the reason follows
 )
 
-// recordCalls runs two more batches if native memory grows in a test that leakgate run -native
+// recordNative runs two more batches if native memory grows in a test that leakgate run -native
 // started. It records each call of C code that allocates. The growth is what the second batch adds:
-// caches have what they need after the first.
-func (x *Experiment) recordCalls(o *assertion.Outcome) {
-	if o.Verdict != verdict.Fail || o.Misuse || x.Native.Record == nil || x.Env.Native == "" {
-		return
+// caches have what they need after the first. slowest is how long the slowest snapshot took. It
+// returns nil if calls are not to be recorded.
+func recordNative(a *assertion.Assertion, run *calls.Runner, w *wording.Wording, slowest time.Duration) (found *wording.NativeCalls, profiles artifact.Native) {
+	if a.Native.Record == nil || a.Env.Native == "" {
+		return nil, profiles
 	}
-	n, due := max(minRecorded, x.words.Batches[0]), 0
-	for _, r := range x.finder.Resources() {
+	n, due := max(minRecorded, w.Batches[0]), 0
+	for _, r := range w.Resources() {
 		if !r.IsOfC() {
 			continue
 		}
@@ -43,90 +55,89 @@ func (x *Experiment) recordCalls(o *assertion.Outcome) {
 			most, due = maxBlocks, int(100*r.Own.PerCall())
 		}
 		n = max(1, min(n, int(float64(most)/r.Own.PerCall())))
-		x.words.Native = &wording.NativeCalls{}
+		found = &wording.NativeCalls{}
 	}
-	if x.words.Native == nil {
-		return
+	if found == nil {
+		return nil, profiles
 	}
-	if strings.HasPrefix(x.Env.Native, none) {
-		x.words.Native.Unknown = x.Env.Native[len(none):]
-		return
+	if strings.HasPrefix(a.Env.Native, none) {
+		found.Unknown = a.Env.Native[len(none):]
+		return found, profiles
 	}
-	if !x.Time.Allows(2*x.slowestSnapshot + 2*time.Duration(n+1)*x.op.slowest) {
-		x.words.Native.Unknown = "there was no time for two more batches of calls"
-		return
+	if !a.Time.Allows(2*slowest + 2*time.Duration(n+1)*run.Slowest) {
+		found.Unknown = "there was no time for two more batches of calls"
+		return found, profiles
 	}
-	ctx, cancel := x.Time.Context()
+	ctx, cancel := a.Time.Context()
 	defer cancel()
-	before := x.op.calls
-	answer, err := x.Native.Record(ctx, x.Env.Native, n, due, func() bool {
-		x.call(n, nil)
+	before := run.Calls
+	answer, err := a.Native.Record(ctx, a.Env.Native, n, due, func() bool {
+		run.Call(n, nil)
 		runtime.GC() // finalizers free native memory
-		x.Sleep(assertion.RetryWaits[0])
-		return !x.op.ended()
+		a.Sleep(assertion.RetryWaits[0])
+		return !run.Ended()
 	})
-	x.op.calls, x.op.failed, x.op.late = before, false, false
+	run.Resume(before)
 	if err != nil {
-		x.words.Native.Unknown = err.Error()
-		return
+		found.Unknown = err.Error()
+		return found, profiles
 	}
-	x.words.Native.Calls, x.words.Native.Answer = int64(n), answer
-	o.Native = artifact.Native{Base: answer.Base, Last: answer.Last}
+	found.Calls, found.Answer = int64(n), answer
+	return found, artifact.Native{Base: answer.Base, Last: answer.Last}
 }
 
-func (x *Experiment) nativeGrows() bool {
-	return x.Native.Holders != nil && slices.ContainsFunc(x.finder.Resources(), func(r *finding.Resource) bool { return r.Native != nil })
+// nativeGrows reports whether native memory grows whose holders can be found.
+func nativeGrows(a *assertion.Assertion, f *finding.Finder) bool {
+	return a.Native.Holders != nil && slices.ContainsFunc(f.Resources(), func(r *finding.Resource) bool { return r.Native != nil })
 }
 
-// noteBlocks records the native blocks that exist, if native blocks have grown with each batch.
-func (x *Experiment) noteBlocks() {
-	if !x.nativeGrows() {
-		return
+// blocksBefore returns the native blocks that exist after so many calls, if native blocks have
+// grown with each batch; else nil.
+func blocksBefore(a *assertion.Assertion, f *finding.Finder, calls int64) *finding.NativeHolders {
+	if !nativeGrows(a, f) {
+		return nil
 	}
-	all, err := x.Native.Blocks()
+	all, err := a.Native.Blocks()
 	if err != nil {
-		return
+		return nil
 	}
-	x.finder.Holders = &finding.NativeHolders{Before: all, Calls: x.op.calls}
+	return &finding.NativeHolders{Before: all, Calls: calls}
 }
 
-// findCallerOfC finds who made the growing native blocks, if C code is called by one of the
-// program's packages alone. The standard library's own calls free what they take.
-func (x *Experiment) findCallerOfC() {
-	names := x.past.Last().Eval.Observation.Names
-	if names == nil || !x.nativeGrows() {
-		return
+// callerOfC returns who made the growing native blocks, if C code is called by one of the program's
+// packages alone; nil if not. The standard library's own calls free what they take.
+func callerOfC(a *assertion.Assertion, f *finding.Finder) []wording.Maker {
+	names := f.Last().Eval.Observation.Names
+	if names == nil || !nativeGrows(a, f) {
+		return nil
 	}
 	var by []wording.Maker
 	names.KnownType(func(name string) bool { // also called for functions, as the types of closures
 		function, called, _ := strings.Cut(strings.TrimPrefix(name, "func "), "._Cfunc_") // cmd/cgo/out.go
 		pkg := symbol.Unescape(function)
-		c := pile.Call{Function: pkg + ".(C code)"}
-		if called != "" && x.Env.IsProgram(pkg) && !slices.ContainsFunc(by, func(m wording.Maker) bool { return m.Call == c }) {
-			by = append(by, wording.Maker{Call: c, Stack: []pile.Call{c}})
+		c := goroutine.Call{Function: pkg + ".(C code)"}
+		if called != "" && a.Env.IsProgram(pkg) && !slices.ContainsFunc(by, func(m wording.Maker) bool { return m.Call == c }) {
+			by = append(by, wording.Maker{Call: c, Stack: []goroutine.Call{c}})
 		}
 		return false
 	})
 	if len(by) != 1 {
-		return
+		return nil
 	}
-	if x.words.Makers == nil {
-		x.words.Makers = make(map[string][]wording.Maker)
-	}
-	x.words.Makers[ledger.Native.String()], x.words.Makers[ledger.NativeBytes.String()] = by, by
+	return by
 }
 
-// findHolders finds the holders of the native blocks that are new since noteBlocks, if native
-// blocks still grow.
-func (x *Experiment) findHolders() {
-	h := x.finder.Holders
-	if h == nil || h.Found != nil || !x.nativeGrows() {
+// findHolders finds the holders, after so many calls, of the native blocks that are new since
+// blocksBefore, if native blocks still grow.
+func findHolders(a *assertion.Assertion, f *finding.Finder, calls int64) {
+	h := f.Holders
+	if h == nil || h.Found != nil || !nativeGrows(a, f) {
 		return
 	}
-	ctx, cancel := x.Time.Context()
+	ctx, cancel := a.Time.Context()
 	defer cancel()
-	h.UpTo = x.op.calls
-	h.Found, h.Err = x.Native.Holders(ctx, func(b nativeheap.Block) bool {
+	h.UpTo = calls
+	h.Found, h.Err = a.Native.Holders(ctx, func(b nativeheap.Block) bool {
 		i := sort.Search(len(h.Before), func(i int) bool { return h.Before[i].Addr >= b.Addr })
 		return i == len(h.Before) || h.Before[i].Addr != b.Addr
 	})

@@ -6,7 +6,9 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/capture/proof"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/calls"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/trial"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
@@ -58,12 +60,19 @@ const (
 	valuesInBlock = 16  // of one byte
 )
 
+// A prover calls op without snapshots.
+type prover struct {
+	a      *assertion.Assertion
+	source *Source
+	run    *calls.Runner
+}
+
 // provable reports whether a proof is possible and wanted. A proof does not know the paths of
 // objects or the functions of goroutines, and so cannot leave out those that an option excludes. It
 // does not see the use of memory that calls have mapped.
-func (x *Experiment) provable(batch int) bool {
-	return x.watchers.Objects != nil && batch >= minProofBatch && !x.WantsFull() &&
-		x.Req.Iterations == 0 && len(x.Req.Scope) == 0 && len(x.Req.Ignores) == 0 && !x.mapped.hasChunk()
+func (p *prover) provable(batch int) bool {
+	return p.source.Objects != nil && batch >= minProofBatch && !p.a.WantsFull() &&
+		p.a.Req.Iterations == 0 && len(p.a.Req.Scope) == 0 && len(p.a.Req.Ignores) == 0 && !trial.HasChunk(p.run.Mapped())
 }
 
 // proofResult is the result of calls without snapshots.
@@ -76,60 +85,60 @@ type proofResult struct {
 }
 
 // prove calls op and finds out whether anything can have grown meanwhile.
-func (x *Experiment) prove(calls int) (p proofResult) {
-	ctx, cancel := x.Time.Context()
+func (p *prover) prove(calls int) (r proofResult) {
+	ctx, cancel := p.a.Time.Context()
 	defer cancel()
 	var resources *ledger.Glance
-	if x.Resources != nil {
+	if p.a.Resources != nil {
 		var err error
-		if resources, err = ledger.TakeGlance(x.Test); err != nil {
-			return p
+		if resources, err = ledger.TakeGlance(p.a.Test); err != nil {
+			return r
 		}
 	}
-	native, knows := x.nativeBefore()
+	native, knows := nativeBefore(p.a)
 	var log observe.Logger
-	w, err := x.watchers.Objects(ctx, log.Log)
-	x.Logs = append(x.Logs, log.Lines()...)
+	w, err := p.source.Objects(ctx, log.Log)
+	p.a.Logs = append(p.a.Logs, log.Lines()...)
 	if err != nil {
-		return p // a snapshot fails for the same reason, or does without
+		return r // a snapshot fails for the same reason, or does without
 	}
 	defer w.Close()
-	lengths := x.watchSlices()
+	lengths := watchSlices(p.a, p.source)
 	if lengths != nil {
-		p.unwatched = lengths.Unwatched()
+		r.unwatched = lengths.Unwatched()
 	}
 	w.Passed() // watchSlices may have run a collection
-	mapped, end, before := x.mapped.bytes, x.mapped.measure(), x.op.calls
+	mapped, end, before := p.run.Mapped(), p.run.Measure(), p.run.Calls
 	// Linking the test again has created files. To read the mappings takes more stack than all else
 	// here does, and has been done by now, as it will have been when resources are read again.
 	if resources != nil && resources.Renew() != nil {
-		return p
+		return r
 	}
-	p.longer, p.full = x.callWatched(lengths, calls, w.Passed)
-	calls = int(x.op.calls - before)
+	r.longer, r.full = callWatched(p.run, lengths, calls, w.Passed)
+	calls = int(p.run.Calls - before)
 	end()
-	if x.op.ended() {
-		return p
+	if p.run.Ended() {
+		return r
 	}
-	if x.mapped.bytes-mapped >= int64(series.MinMappedPerCall*calls) {
+	if p.run.Mapped()-mapped >= int64(series.MinMappedPerCall*calls) {
 		if now, err := w.Newcomers(ctx); err == nil {
-			p.perCall = now.Objects / max(1, int64(calls))
+			r.perCall = now.Objects / max(1, int64(calls))
 		}
-		return p
+		return r
 	}
-	if quiet, objects := x.settlesQuiet(ctx, w, calls); !quiet {
-		p.perCall = objects / max(1, int64(calls))
-		return p
+	if quiet, objects := p.settlesQuiet(ctx, w, calls); !quiet {
+		r.perCall = objects / max(1, int64(calls))
+		return r
 	}
 	w.Close() // memory that the watch maps would count
-	p.nothingNew = (resources == nil || x.provesResources(ctx, resources, calls)) && (!knows || x.provesNative(native, calls))
-	return p
+	r.nothingNew = (resources == nil || provesResources(ctx, p.a, resources, calls)) && (!knows || provesNative(p.a, native, calls))
+	return r
 }
 
 // settlesQuiet counts new things after one collection after another, and reports whether they
 // become few enough. It gives up when their number does not fall. objects is how many there were at
 // the last count.
-func (x *Experiment) settlesQuiet(ctx context.Context, w *proof.Watch, calls int) (quiet bool, objects int64) {
+func (p *prover) settlesQuiet(ctx context.Context, w *proof.Watch, calls int) (quiet bool, objects int64) {
 	var before proof.Newcomers
 	for i := range maxCounts {
 		now, err := w.Newcomers(ctx)
@@ -142,7 +151,7 @@ func (x *Experiment) settlesQuiet(ctx context.Context, w *proof.Watch, calls int
 			return false, now.Objects
 		}
 		before = now
-		x.awaitEnds(i)
+		awaitEnds(p.a, i)
 	}
 	return false, before.Objects
 }
@@ -155,8 +164,8 @@ const manyLeft = 2_000_000
 // fewer returns the size of the first batch: batch, or less if each call leaves so many objects
 // that all batches would leave more than manyLeft.
 func fewer(batch int, perCall int64) int {
-	const calls = 1<<(series.Intervals+1) - 1 // of all batches, if the first has one
-	return min(batch, max(MinBatch, int(manyLeft/calls/max(1, perCall))))
+	const all = 1<<(series.Intervals+1) - 1 // calls of all batches, if the first has one
+	return min(batch, max(calls.MinBatch, int(manyLeft/all/max(1, perCall))))
 }
 
 // swappedBytes bounds the size of an object that may replace another of its size. In a larger one a
@@ -181,13 +190,13 @@ func isQuiet(n proof.Newcomers, calls int) bool {
 }
 
 // proved is the outcome where nothing can have grown.
-func (x *Experiment) proved(p proofResult) *assertion.Outcome {
-	o := &assertion.Outcome{Verdict: verdict.Pass, Method: verdict.ByCounters, Notes: x.Logs}
-	if p.unwatched > 0 {
-		o.Notes = append(o.Notes, wording.UnwatchedSlices(p.unwatched))
+func (p *prover) proved(r proofResult) *assertion.Outcome {
+	o := &assertion.Outcome{Verdict: verdict.Pass, Method: verdict.ByCounters, Notes: p.a.Logs}
+	if r.unwatched > 0 {
+		o.Notes = append(o.Notes, wording.UnwatchedSlices(r.unwatched))
 	}
-	if p.full != "" {
-		o.Notes = append(o.Notes, p.full)
+	if r.full != "" {
+		o.Notes = append(o.Notes, r.full)
 	}
 	return o
 }

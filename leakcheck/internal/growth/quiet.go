@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
+	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
@@ -18,9 +19,9 @@ const maxCounts = 4
 
 // awaitEnds waits a moment for goroutines and the like that are about to end. With i == 0 it only
 // yields: a goroutine that sleeps gets a timer, and keeps it for good.
-func (x *Experiment) awaitEnds(i int) {
+func awaitEnds(a *assertion.Assertion, i int) {
 	if i > 0 {
-		x.Sleep(time.Duration(i) * 100 * time.Microsecond)
+		a.Sleep(time.Duration(i) * 100 * time.Microsecond)
 		return
 	}
 	const yields = 100
@@ -38,10 +39,10 @@ func maxNew(perCall float64, calls int) int64 {
 // provesResources reports whether the resources that are new since before are fewer than a leak of
 // the smallest rate would leave in so many calls. It waits a moment for resources that are about to
 // go, and collects garbage once more: stacks that goroutines have left go with it.
-func (x *Experiment) provesResources(ctx context.Context, before *ledger.Glance, calls int) bool {
+func provesResources(ctx context.Context, a *assertion.Assertion, before *ledger.Glance, calls int) bool {
 	for i := range maxCounts {
 		if i > 0 {
-			x.awaitEnds(i)
+			awaitEnds(a, i)
 		}
 		if i == 1 && observe.Collect(ctx) != nil {
 			return false
@@ -81,13 +82,13 @@ func fewResources(grown ledger.Amounts, calls int) bool {
 }
 
 // nativeBefore returns the memory of C code before a proof; false if the proof does not cover it.
-func (x *Experiment) nativeBefore() (h *nativeheap.Heap, knows bool) {
-	if x.Native.Take == nil || x.Resources == nil {
+func nativeBefore(a *assertion.Assertion) (h *nativeheap.Heap, knows bool) {
+	if a.Native.Take == nil || a.Resources == nil {
 		return nil, false
 	}
-	h, err := x.Native.Take()
+	h, err := a.Native.Take()
 	if err != nil {
-		x.noteNative(err)
+		noteNative(a, err)
 		return nil, false
 	}
 	return h, true
@@ -96,12 +97,12 @@ func (x *Experiment) nativeBefore() (h *nativeheap.Heap, knows bool) {
 // provesNative reports whether C code's memory has grown since before by less than a leak of the
 // smallest rate would leave in so many calls. Each size counts by itself: fewer blocks of one size
 // do not make up for more of another.
-func (x *Experiment) provesNative(before *nativeheap.Heap, calls int) bool {
+func provesNative(a *assertion.Assertion, before *nativeheap.Heap, calls int) bool {
 	for i := range maxCounts {
 		if i > 0 {
-			x.awaitEnds(i)
+			awaitEnds(a, i)
 		}
-		now, err := x.Native.Take()
+		now, err := a.Native.Take()
 		if err != nil {
 			return false
 		}

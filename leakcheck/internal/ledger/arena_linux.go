@@ -8,10 +8,11 @@ import (
 )
 
 // An arenaReader tells glibc's arenas by their header (malloc/arena.c, heap_info) from other memory
-// that begins at a multiple of HeapMultiple, the Go heap above all. It reads through
-// /proc/self/mem, since the mapping may be gone by now. The zero value is not ready: memory, the
+// that begins at a multiple of HeapMultiple, the Go heap above all. It reads through the file mem
+// of the process, since the mapping may be gone by now. The zero value is not ready: memory, the
 // file's descriptor, must be -1 until the file is opened.
 type arenaReader struct {
+	of     *process
 	memory int
 	err    error // of the first failure
 }
@@ -33,7 +34,7 @@ func (r *arenaReader) within(m *procmaps.Area) (bytes int64) {
 // read reads memory at an address. It returns false if the memory is not mapped any more.
 func (r *arenaReader) read(b []byte, at uint64) bool {
 	if r.memory < 0 {
-		if r.memory, r.err = syscall.Open("/proc/self/mem", syscall.O_RDONLY|syscall.O_CLOEXEC, 0); r.err != nil {
+		if r.memory, r.err = syscall.Open(r.of.dir+"/mem", syscall.O_RDONLY|syscall.O_CLOEXEC, 0); r.err != nil {
 			return false
 		}
 	}

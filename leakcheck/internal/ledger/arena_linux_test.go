@@ -18,7 +18,7 @@ func TestGoHeapIsNoArena(t *testing.T) {
 		t.Fatal(err)
 	}
 	object := uint64(uintptr(unsafe.Pointer(&text[0])))
-	arenas := arenaReader{memory: -1}
+	arenas := arenaReader{of: self, memory: -1}
 	defer arenas.close()
 	for line := range bytes.Lines(text) {
 		m, ok := procmaps.Parse(bytes.TrimSuffix(line, []byte("\n")))
@@ -43,7 +43,7 @@ func TestArenaBesideOtherMemory(t *testing.T) {
 	put(0, at+0x30)
 	put(16, 0x21000)
 	put(24, 0x21000)
-	arenas := arenaReader{memory: -1}
+	arenas := arenaReader{of: self, memory: -1}
 	defer arenas.close()
 	area := procmaps.Area{Start: start, End: start + uint64(len(memory))}
 	if got := arenas.within(&area); got != 0x21000 || arenas.err != nil {

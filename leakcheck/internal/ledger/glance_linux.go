@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"os"
@@ -44,8 +45,6 @@ func ListDescriptors() (DescriptorSet, error) {
 }
 
 // list adds the open descriptors.
-//
-//go:noinline
 func (d DescriptorSet) list() error {
 	return eachDescriptor(func(fd int) error {
 		var st syscall.Stat_t
@@ -70,11 +69,11 @@ func OpenedSince(before DescriptorSet) ([]Item, error) {
 	for d := range now {
 		opened[d.number] = !before[d]
 	}
-	l, err := takeDescriptors()
+	l, err := self.takeDescriptors()
 	if err != nil {
 		return nil, err
 	}
-	l.keep(func(it *Item) bool { return opened[it.Number] })
+	l.Drop(func(it *Item) bool { return !opened[it.Number] })
 	return l.Items, nil
 }
 
@@ -85,8 +84,8 @@ func TakeGlance(test string) (*Glance, error) {
 	return (&Glance{folders: files.folders}).Again()
 }
 
-// Again reads the resources into a new glance. It lists no folders: one that has come since has
-// changed the folder that it lies in.
+// Again reads the resources into a new glance. It looks at the folders of g alone: a folder made
+// since then has changed the one that it lies in.
 func (g *Glance) Again() (*Glance, error) {
 	now := &Glance{descriptors: make(DescriptorSet), children: make(map[int]bool), folders: g.folders}
 	if err := eachMapping(func(name string, size int64) {
@@ -152,16 +151,10 @@ func (g *Glance) NewSince(before *Glance) (found Amounts) {
 	return found
 }
 
-// eachDescriptor calls f for each open descriptor but its own. To list them takes a descriptor; if
-// there is none left, the process uses all that its limit allows.
+// eachDescriptor calls f for each open descriptor of this process but its own. To list them takes a
+// descriptor; if there is none left, the process uses all that its limit allows.
 func eachDescriptor(f func(fd int) error) error {
-	err := eachEntry("/proc/self/fd", func(name []byte, own int) error {
-		fd, err := strconv.Atoi(string(name))
-		if err != nil || fd == own {
-			return nil
-		}
-		return f(fd)
-	})
+	err := self.eachDescriptor(f)
 	var l syscall.Rlimit
 	if errors.Is(err, syscall.EMFILE) && syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) == nil {
 		err = nil
@@ -170,6 +163,17 @@ func eachDescriptor(f func(fd int) error) error {
 		}
 	}
 	return err
+}
+
+// eachDescriptor calls f for each open descriptor of the process, but, in this process, its own.
+func (p *process) eachDescriptor(f func(fd int) error) error {
+	return eachEntry(p.dir+"/fd", func(name []byte, own int) error {
+		fd, err := strconv.Atoi(string(name))
+		if err != nil || fd == own && p.pid == 0 {
+			return nil
+		}
+		return f(fd)
+	})
 }
 
 // eachEntry calls f for each entry of a folder. It does without package os, which asks the poller
@@ -196,7 +200,7 @@ func eachEntry(folder string, f func(name []byte, own int) error) error {
 		for rest := buf[:n]; len(rest) >= 19; {
 			size := int(binary.NativeEndian.Uint16(rest[16:]))
 			if size < 19 || size > len(rest) {
-				return errors.New(folder + " cannot be read: an entry of no sense")
+				return errors.New(folder + " cannot be read: an entry is malformed")
 			}
 			name, _, _ := bytes.Cut(rest[19:size], []byte{0})
 			if string(name) != "." && string(name) != ".." {
@@ -255,20 +259,19 @@ const (
 	signalField  = 35 // signal that the parent gets when the process ends
 )
 
-func countThreads() (int64, error) {
-	stat, err := readFile("/proc/self/stat", make([]byte, 512))
+func (p *process) countThreads() (int64, error) {
+	stat, err := readFile(p.dir+"/stat", make([]byte, 512))
 	if err != nil {
 		return 0, err
 	}
 	_, fields := parseStat(stat)
 	if fields == nil {
-		return 0, errors.New("/proc/self/stat has too few fields")
+		return 0, errors.New(p.dir + "/stat has too few fields")
 	}
 	return strconv.ParseInt(fields[threadsField], 10, 64)
 }
 
-// eachChild calls f for each child process that the program can wait for, with the name of its
-// command and its state: 'Z' if it has ended.
+// eachChild calls f for each child process of this one; see process.eachChild.
 func eachChild(f func(pid int, name string, state byte)) error {
 	const (
 		all     = 0 // P_ALL
@@ -279,7 +282,13 @@ func eachChild(f func(pid int, name string, state byte)) error {
 	if errno == syscall.ECHILD {
 		return nil
 	}
-	self := strconv.Itoa(os.Getpid())
+	return self.eachChild(f)
+}
+
+// eachChild calls f for each child process that the process can wait for, with the name of its
+// command and its state: 'Z' if it has ended.
+func (p *process) eachChild(f func(pid int, name string, state byte)) error {
+	parent := strconv.Itoa(cmp.Or(p.pid, os.Getpid()))
 	see := func(pid string, check bool) {
 		stat, err := readFile("/proc/"+pid+"/stat", make([]byte, 512))
 		if err != nil {
@@ -287,17 +296,18 @@ func eachChild(f func(pid int, name string, state byte)) error {
 		}
 		name, fields := parseStat(stat)
 		// a snapshot's frozen process sends no signal at its end, and is no child to wait for
-		if fields == nil || fields[signalField] != "17" || check && fields[parentField] != self {
+		if fields == nil || fields[signalField] != "17" || check && fields[parentField] != parent {
 			return
 		}
 		if n, err := strconv.Atoi(pid); err == nil {
 			f(n, name, fields[stateField][0])
 		}
 	}
-	err := eachEntry("/proc/self/task", func(thread []byte, _ int) error {
-		list, err := readFile("/proc/self/task/"+string(thread)+"/children", make([]byte, 512))
+	tasks := p.dir + "/task"
+	err := eachEntry(tasks, func(thread []byte, _ int) error {
+		list, err := readFile(tasks+"/"+string(thread)+"/children", make([]byte, 512))
 		if errors.Is(err, syscall.ENOENT) {
-			if _, gone := os.Stat("/proc/self/task/" + string(thread)); gone != nil {
+			if _, gone := os.Stat(tasks + "/" + string(thread)); gone != nil {
 				return nil
 			}
 		}

@@ -11,15 +11,19 @@ import (
 var inherited = func() map[int]string {
 	found := make(map[int]string)
 	_ = eachDescriptor(func(fd int) error {
-		found[fd], _ = readlink(fd)
+		found[fd], _ = self.readlink(fd)
 		return nil
 	})
 	return found
 }()
 
 // isInherited reports whether a descriptor is not the program's: it was there at the start, or
-// package testing opened it because a flag says so.
-func isInherited(fd int, target string) bool {
+// package testing opened it because a flag says so. Of another process only the first three are
+// known to have been there.
+func (p *process) isInherited(fd int, target string) bool {
+	if p.pid != 0 {
+		return fd <= 2
+	}
 	if was, ok := inherited[fd]; fd <= 2 || ok && was == target {
 		return true
 	}

@@ -3,6 +3,7 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"strings"
@@ -99,7 +100,25 @@ type Item struct {
 type Ledger struct {
 	Items []Item
 	// what could not be read, and is in no ledger of this process
-	Missing []string
+	Missing []Unread
+}
+
+// Unread says why the resources of a kind could not be read.
+type Unread struct {
+	Kind Kind
+	Err  error
+}
+
+func (u Unread) Error() string {
+	return cmp.Or(u.Kind.Noun(false), u.Kind.String()+"s") + ": " + u.Err.Error()
+}
+
+// Errors returns Missing as errors.
+func (l *Ledger) Errors() (all []error) {
+	for _, u := range l.Missing {
+		all = append(all, u)
+	}
+	return all
 }
 
 // HasName reports whether f returns true for a name of an item.
@@ -132,6 +151,11 @@ func (l *Ledger) LeaveOut(k Kind, bytes int64) {
 	if i := slices.IndexFunc(l.Items, func(it Item) bool { return it.Kind == k }); i >= 0 {
 		l.Items[i].Size = max(0, l.Items[i].Size-bytes)
 	}
+}
+
+// Drop drops some items.
+func (l *Ledger) Drop(which func(*Item) bool) {
+	l.Items = slices.DeleteFunc(l.Items, func(it Item) bool { return which(&it) })
 }
 
 // Program returns the items of a kind that are the program's.

@@ -45,3 +45,15 @@ func OpenedSince(DescriptorSet) ([]Item, error) { return nil, errUnsupported }
 
 // AnonymousBytes is not supported on this system.
 func AnonymousBytes() (int64, error) { return 0, errUnsupported }
+
+// Another is not supported on this system.
+type Another struct{}
+
+// OpenAnother is not supported on this system.
+func OpenAnother(int) *Another { return &Another{} }
+
+// Take is not supported on this system.
+func (*Another) Take(int64, func() (int64, error)) (*Ledger, error) { return nil, errUnsupported }
+
+// Close does nothing.
+func (*Another) Close() {}

@@ -20,7 +20,7 @@ func Limits(u *Uses) []Limit {
 		}
 	}
 	limitsOfDescriptors(add)
-	if threads, err := countThreads(); err == nil {
+	if threads, err := self.countThreads(); err == nil {
 		const rlimitNPROC = 6
 		add(Tasks, "processes and threads (ulimit -u)", threads, rlimit(rlimitNPROC))
 		add(Tasks, "threads (kernel.threads-max)", threads, readNumber("/proc/sys/kernel/threads-max"))
@@ -47,7 +47,7 @@ func limitsOfDescriptors(add func(of Use, name string, used, most int64)) {
 	ports := portRange()
 	if eachDescriptor(func(fd int) error {
 		open++
-		switch name, _ := readlink(fd); {
+		switch name, _ := self.readlink(fd); {
 		case strings.HasSuffix(name, "inotify"):
 			inotify++
 			info, _ := readFile("/proc/self/fdinfo/"+strconv.Itoa(fd), make([]byte, 512))
@@ -97,7 +97,7 @@ func portRange() *ephemeral {
 
 // note notes the port of a socket. A connection that was accepted has that of the listener.
 func (p *ephemeral) note(fd int) {
-	if s := readSocket(fd); s != nil && p.first <= s.local.port && s.local.port <= p.last {
+	if s := self.readSocket(fd); s != nil && p.first <= s.local.port && s.local.port <= p.last {
 		p.used[s.local.port] = true
 	}
 }

@@ -31,11 +31,17 @@ func eachMapping(f func(name string, size int64)) error {
 	if err != nil {
 		return err
 	}
+	return self.eachMappingIn(text, goes, f)
+}
+
+// eachMappingIn is eachMapping for the text of a file maps, of which so many bytes are the
+// runtime's.
+func (p *process) eachMappingIn(text []byte, goes int64, f func(name string, size int64)) error {
 	other, stack := -goes, threadStack()
 	hasC := bytes.Contains(text, []byte("[heap]\n")) // Go does not use brk
 	loaded := make(map[string]bool)                  // files that some part of is executable
 	files := make(map[string]int64)
-	arenas := arenaReader{memory: -1}
+	arenas := arenaReader{of: p, memory: -1}
 	defer arenas.close()
 	var before procmaps.Area
 	for len(text) > 0 {
@@ -46,7 +52,7 @@ func eachMapping(f func(name string, size int64)) error {
 			continue
 		}
 		if loaded[string(before.Name)] {
-			other += behindLoaded.beyond(&before, &m)
+			other += p.behindLoaded.beyond(&before, &m)
 		}
 		switch {
 		case len(m.Name) > 0 && m.Name[0] == '/':
@@ -130,10 +136,8 @@ func isGuardOf(a, stack *procmaps.Area) bool {
 // isBehind reports whether an area without a name begins where another ends.
 func isBehind(before, m *procmaps.Area) bool { return before.End == m.Start && len(m.Name) == 0 }
 
-// behindLoaded is how much memory lay behind each part of each loaded file when it was first seen.
-var behindLoaded = loadedSizes{first: make(map[loadedEnd]int64)}
-
-// loadedSizes tells the zeroed data of a library, which lies behind its other data and has no name,
+// loadedSizes is how much memory lay behind each part of each loaded file when it was first seen.
+// It tells the zeroed data of a library, which lies behind its other data and has no name,
 // from memory that was mapped right behind it later: the system makes one area of both.
 type loadedSizes struct {
 	mu    sync.Mutex
@@ -158,6 +162,9 @@ func (l *loadedSizes) beyond(part, behind *procmaps.Area) int64 {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.first == nil {
+		l.first = make(map[loadedEnd]int64)
+	}
 	first, seen := l.first[loadedEnd{string(part.Name), part.End}]
 	if !seen {
 		l.first[loadedEnd{string(part.Name), part.End}] = now

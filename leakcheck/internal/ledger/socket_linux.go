@@ -27,7 +27,9 @@ var tcpStates = [...]string{
 
 // readSocket asks the kernel for addresses and state. It returns nil if fd is not a socket any
 // more.
-func readSocket(fd int) *socket {
+func (p *process) readSocket(fd int) *socket {
+	fd, back := p.borrow(fd)
+	defer back()
 	typ, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_TYPE)
 	if err != nil {
 		return nil

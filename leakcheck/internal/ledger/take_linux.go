@@ -15,11 +15,23 @@ import (
 // read; it may be "". It returns an error if descriptors or threads cannot be read. Other failures
 // are in Missing.
 func Take(test string) (*Ledger, error) {
-	l, err := takeDescriptors()
+	l, err := self.take(eachChild, stackBytes(), eachMapping)
 	if err != nil {
 		return nil, err
 	}
-	threads, err := countThreads()
+	l.addFiles(os.TempDir(), test)
+	n := int64(len(os.Environ()))
+	l.add(Variable, n, "", "environment variables", "environment variables", "environment variables")
+	return l, nil
+}
+
+// take lists the resources that any process may have.
+func (p *process) take(eachChild func(func(pid int, name string, state byte)) error, stacks int64, eachMapping func(func(name string, size int64)) error) (*Ledger, error) {
+	l, err := p.takeDescriptors()
+	if err != nil {
+		return nil, err
+	}
+	threads, err := p.countThreads()
 	if err != nil {
 		return nil, err
 	}
@@ -32,30 +44,31 @@ func Take(test string) (*Ledger, error) {
 		l.add(Process, 1, said, name, "child processes", "child processes")
 		l.Items[len(l.Items)-1].Number = pid
 	}); err != nil {
-		l.Missing = append(l.Missing, "child processes: "+err.Error())
+		l.Missing = append(l.Missing, Unread{Process, err})
 	}
-	l.add(Stack, stackBytes(), "", "goroutine stacks", "goroutine stacks", "goroutine stacks")
+	l.add(Stack, stacks, "", "goroutine stacks", "goroutine stacks", "goroutine stacks")
 	if err := eachMapping(func(name string, size int64) {
 		if isJudged(name) {
 			l.add(Mapping, size, "", name, "mapped files", "mapped files")
 		}
 	}); err != nil {
-		l.Missing = append(l.Missing, "mappings: "+err.Error())
+		l.Missing = append(l.Missing, Unread{Mapping, err})
 	}
-	l.addFiles(os.TempDir(), test)
-	n := int64(len(os.Environ()))
-	l.add(Variable, n, "", "environment variables", "environment variables", "environment variables")
 	return l, nil
 }
 
 // takeDescriptors lists descriptors alone.
-func takeDescriptors() (*Ledger, error) {
+func (p *process) takeDescriptors() (*Ledger, error) {
 	var fds []int
-	if err := eachDescriptor(func(fd int) error { fds = append(fds, fd); return nil }); err != nil {
+	each := p.eachDescriptor
+	if p.pid == 0 {
+		each = eachDescriptor
+	}
+	if err := each(func(fd int) error { fds = append(fds, fd); return nil }); err != nil {
 		return nil, err
 	}
 	l := &Ledger{}
-	l.addDescriptors(fds)
+	l.addDescriptors(p, fds)
 	return l, nil
 }
 
@@ -88,9 +101,10 @@ func (l *Ledger) addFiles(folder, test string) {
 		}
 		l.add(File, 1, "", filepath.Join(of, Pattern(name)), group, all)
 	}}
+	others := len(l.Items)
 	if err := t.list(folder, 0); err != nil {
-		l.Missing = append(l.Missing, "temporary files: "+err.Error())
-		l.keep(func(it *Item) bool { return it.Kind != File })
+		l.Missing = append(l.Missing, Unread{File, err})
+		l.Items = l.Items[:others]
 		return
 	}
 	hadFewFiles.Store(true)
@@ -131,17 +145,6 @@ func (t *temporary) list(dir string, depth int) error {
 	})
 }
 
-// keep removes the other items. It takes less of a test binary than slices.DeleteFunc.
-func (l *Ledger) keep(wanted func(*Item) bool) {
-	kept := l.Items[:0]
-	for i := range l.Items {
-		if wanted(&l.Items[i]) {
-			kept = append(kept, l.Items[i])
-		}
-	}
-	l.Items = kept
-}
-
 // testPrefix is how the name of a test's temporary folder begins: its letters and digits up to the
 // first other character, which older Go versions leave out and newer ones replace.
 func testPrefix(test string) string {
@@ -154,28 +157,28 @@ func testPrefix(test string) string {
 }
 
 // addDescriptors adds the descriptors, named by what they are open on.
-func (l *Ledger) addDescriptors(fds []int) {
+func (l *Ledger) addDescriptors(p *process, fds []int) {
 	first := len(l.Items)
 	var sockets []*socket
 	for _, fd := range fds {
-		target, err := readlink(fd)
+		target, err := p.readlink(fd)
 		if err == syscall.ENOENT {
 			continue // closed meanwhile
 		}
-		it := Item{Kind: Descriptor, Number: fd, Size: 1, own: isInherited(fd, target)}
+		it := Item{Kind: Descriptor, Number: fd, Size: 1, own: p.isInherited(fd, target)}
 		name, group := target, ""
 		kind, rest, _ := strings.Cut(target, ":")
 		switch {
 		case err != nil: // such as a path of more than a page
 			name, group, it.State = "descriptor of unknown name", "descriptors of unknown name", err.Error()
 		case kind == "socket":
-			if s := readSocket(fd); s != nil {
+			if s := p.readSocket(fd); s != nil {
 				s.item = len(l.Items)
 				sockets = append(sockets, s)
 			}
 			name, group = "socket", "sockets"
 		case kind == "pipe":
-			name, group, it.State = "pipe", "pipes", pipeEnd(fd)
+			name, group, it.State = "pipe", "pipes", p.pipeEnd(fd)
 		case kind == "anon_inode", kind == "pidfd", kind == "nsfs", kind == "net", kind == "mnt":
 			name = strings.Trim(rest, "[]")
 			if kind == "pidfd" {
@@ -197,7 +200,7 @@ func (l *Ledger) addDescriptors(fds []int) {
 		l.Items = append(l.Items, it)
 	}
 	nameSockets(l.Items, sockets)
-	markPoller(l.Items[first:])
+	p.markPoller(l.Items[first:])
 }
 
 func cutSuffix(s, suffix string) (before, found string) {
@@ -207,9 +210,9 @@ func cutSuffix(s, suffix string) (before, found string) {
 	return s, ""
 }
 
-func readlink(fd int) (string, error) {
+func (p *process) readlink(fd int) (string, error) {
 	var buf [4096]byte
-	n, err := syscall.Readlink("/proc/self/fd/"+strconv.Itoa(fd), buf[:])
+	n, err := syscall.Readlink(p.dir+"/fd/"+strconv.Itoa(fd), buf[:])
 	if err != nil {
 		return "", err
 	}
@@ -217,7 +220,9 @@ func readlink(fd int) (string, error) {
 }
 
 // pipeEnd says which end of a pipe a descriptor is.
-func pipeEnd(fd int) string {
+func (p *process) pipeEnd(fd int) string {
+	fd, back := p.borrow(fd)
+	defer back()
 	flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFL, 0)
 	switch {
 	case errno != 0:
@@ -234,12 +239,12 @@ func pipeEnd(fd int) string {
 // the poller watches by an address (go1.26) or zero (go1.27 runtime/netpoll_epoll.go, netpollinit)
 // where other programs have the number of the descriptor. The runtime opens both when the first
 // file or connection needs them.
-func markPoller(items []Item) {
+func (p *process) markPoller(items []Item) {
 	for i := range items {
 		if items[i].Names[0] != "eventpoll" {
 			continue
 		}
-		info, err := readFile("/proc/self/fdinfo/"+strconv.Itoa(items[i].Number), make([]byte, 1024))
+		info, err := readFile(p.dir+"/fdinfo/"+strconv.Itoa(items[i].Number), make([]byte, 1024))
 		if err != nil {
 			continue
 		}

@@ -483,7 +483,7 @@ func TestDescriptorsAtTheLimit(t *testing.T) {
 		}
 		defer syscall.Close(fd)
 	}
-	l, err := takeDescriptors()
+	l, err := self.takeDescriptors()
 	if err != nil {
 		t.Fatal(err)
 	}

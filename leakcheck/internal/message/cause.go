@@ -54,7 +54,7 @@ func HeapCause(line []*tree.Branch, isProgram func(pkg string) bool) string {
 	switch typ := strings.TrimPrefix(last.Typ, "*"); {
 	case last.IsBeyondLength():
 		return KeptBeyond
-	case typ == "string" && 2*last.Unreached > last.Bytes:
+	case typ == "string" && 2*last.UnreachedBytes > last.Bytes:
 		return "a part of a string keeps all of it alive: copy the part (strings.Clone)"
 	case IsDeferredCall(root) && last == root:
 		return "a defer statement in a loop: the calls pile up until " + strings.TrimSuffix(root.Name, deferredCall) + " returns"
@@ -122,7 +122,7 @@ func timerCause(root *tree.Branch, isProgram func(pkg string) bool) string {
 	if root.Root.Period > 0 {
 		return "" // a ticker is in use, or is to be stopped by the goroutine that receives from it
 	}
-	runs := strings.TrimPrefix(root.Name, TimerRoot)
+	runs := strings.TrimPrefix(root.Name, symbol.TimerRoot)
 	switch pkg := symbol.Package(runs); {
 	case pkg == "context":
 		return forgottenCancel
@@ -134,10 +134,7 @@ func timerCause(root *tree.Branch, isProgram func(pkg string) bool) string {
 	return ""
 }
 
-const (
-	TimerRoot       = "timer("
-	forgottenCancel = "the cancel function of a context is not called"
-)
+const forgottenCancel = "the cancel function of a context is not called"
 
 const deferredCall = ".$defer"
 
@@ -216,7 +213,7 @@ func FamilyOf(line []*tree.Branch) string {
 	if root.Name == ReflectNames {
 		return Families["reflect"]
 	}
-	if name, ok := strings.CutPrefix(root.Name, TimerRoot); ok {
+	if name, ok := strings.CutPrefix(root.Name, symbol.TimerRoot); ok {
 		return Families[symbol.Package(name)]
 	}
 	if root.Name == "syscall.env" || root.Name == "syscall.envs" {

@@ -24,6 +24,7 @@ const (
 type Input struct {
 	Eval      *check.Evaluation
 	Golden    *check.Comparison // nil: there are bounds
+	Share     string            // which part of it the test has by itself, "" if nothing is to be said
 	Body      []string          // replaces the text on Eval and Golden
 	Snapshots int
 	Update    string // the command that rewrites the golden file
@@ -42,6 +43,9 @@ func Render(in Input, env *environ.Environment) []string {
 		lines = goldenFailure(in.Eval, in.Golden, env)
 	default:
 		lines = boundsFailure(in.Eval, env)
+		if in.Share != "" {
+			lines = append([]string{lines[0], in.Share}, lines[1:]...)
+		}
 	}
 	lines = append(lines, "")
 	for _, i := range in.Eval.Ignored {

@@ -56,13 +56,13 @@ func Describe(b *tree.Branch) string {
 	}
 	if outside, _ := b.OutsideBelow(); outside > 0 {
 		noun := "of these"
-		if outside > b.Capacity { // several in an element
+		if outside > b.Cap { // several in an element
 			noun = "objects"
 		}
-		s += fmt.Sprintf(", len %s, cap %s; %s %s lie beyond the length", textfmt.Count(b.Length), textfmt.Count(b.Capacity), textfmt.Count(outside), noun)
+		s += fmt.Sprintf(", len %s, cap %s; %s %s lie beyond the length", textfmt.Count(b.Len), textfmt.Count(b.Cap), textfmt.Count(outside), noun)
 	}
-	if b.Unreached > 0 {
-		s += fmt.Sprintf(", %s of it outside of the %s", textfmt.ByteCount(b.Unreached), sliceOrString(b))
+	if b.UnreachedBytes > 0 {
+		s += fmt.Sprintf(", %s of it outside of the %s", textfmt.ByteCount(b.UnreachedBytes), sliceOrString(b))
 	}
 	switch {
 	case b.IsOver():
@@ -120,13 +120,8 @@ func Others(t *tree.Trace, culprits []*tree.Branch, below bool) []string {
 // they come from.
 func HeldBy(b *tree.Branch, env *environ.Environment) []string {
 	root := b.Line()[0]
-	info := root.Root
-	where := ""
-	declared := Declaration(env, root)
-	if p := env.Place(declared.File, declared.Line); p != "" {
-		where = " (" + p + ")"
-	}
-	if tree.IsTestFrame(info) && slices.ContainsFunc(b.Line(), isTestContext) {
+	info, where := root.Root, place(root, env)
+	if isOfTestContext(b) {
 		return []string{"held by the context of a test, t.Context(), which is cancelled when the test ends", untilTestEnds}
 	}
 	if i := slices.IndexFunc(b.Line(), isTestCleanup); i >= 0 && tree.IsTestFrame(info) {
@@ -142,7 +137,7 @@ func HeldBy(b *tree.Branch, env *environ.Environment) []string {
 	case refscan.RootCleanup:
 		return []string{"held by a cleanup (runtime.AddCleanup): " + root.Name + where}
 	case refscan.RootFrame:
-		return heldByFrame(root, where, env)
+		return heldByFrame(root, env)
 	case refscan.RootNative:
 		by := "held by memory of C code: " + root.Name
 		if root.Name == observe.LostRoot {
@@ -157,6 +152,15 @@ func HeldBy(b *tree.Branch, env *environ.Environment) []string {
 		return []string{"held by the deferred calls of " + root.Name}
 	}
 	return []string{"held by " + root.Name + ", which is not a variable of the program"}
+}
+
+// place says where a root is declared: " (store.go:12)", or "".
+func place(root *tree.Branch, env *environ.Environment) string {
+	declared := Declaration(env, root)
+	if p := env.Place(declared.File, declared.Line); p != "" {
+		return " (" + p + ")"
+	}
+	return ""
 }
 
 const untilTestEnds = "its children stay until then, unless their cancel functions are called"
@@ -211,8 +215,6 @@ func DueText(info *refscan.RootInfo) string {
 	return s
 }
 
-// holdsMapTables reports whether tables of a map, or groups of its entries, hang on the root
-// itself: the map's header lies on the stack, where the compiler leaves it without a name.
 // holdsChannels reports whether all that a root holds directly is channels.
 func holdsChannels(root *tree.Branch) bool {
 	if strings.HasPrefix(root.Typ, "chan ") {
@@ -226,6 +228,8 @@ func holdsChannels(root *tree.Branch) bool {
 	return len(root.Children) > 0
 }
 
+// holdsMapTables reports whether tables of a map, or groups of its entries, hang on the root
+// itself: the map's header lies on the stack, where the compiler leaves it without a name.
 func holdsMapTables(root *tree.Branch) bool {
 	for _, child := range root.Children {
 		typ := strings.TrimLeft(child.Typ, "*[]")
@@ -237,8 +241,27 @@ func holdsMapTables(root *tree.Branch) bool {
 	return false
 }
 
-func heldByFrame(root *tree.Branch, where string, env *environ.Environment) []string {
+// isOfTestContext reports whether the context of a test leads to a branch.
+func isOfTestContext(b *tree.Branch) bool {
+	return tree.IsTestFrame(b.Line()[0].Root) && slices.ContainsFunc(b.Line(), isTestContext)
+}
+
+// HeldByTest returns the variable of a test function that holds a branch, with its place. It
+// returns "" if HeldBy says something else: that a context, a function of t.Cleanup or the caller's
+// own variable holds it.
+func HeldByTest(b *tree.Branch, env *environ.Environment) string {
+	root := b.Line()[0]
 	info := root.Root
+	if info.Kind != refscan.RootFrame || !info.Test || info.Caller || isOfTestContext(b) ||
+		tree.IsTestFrame(info) && (IsContextVariable(root) || slices.ContainsFunc(b.Line(), isTestCleanup)) {
+		return ""
+	}
+	return frameVariable(root, env)
+}
+
+// frameVariable says which variable a frame root is, and where it is declared.
+func frameVariable(root *tree.Branch, env *environ.Environment) string {
+	info, where := root.Root, place(root, env)
 	variable := nameInFrame(root.Name, symbol.Unescape(info.Func))
 	if isTemporary(root) {
 		function, isFunction := strings.CutPrefix(root.Typ, "func ")
@@ -255,24 +278,29 @@ func heldByFrame(root *tree.Branch, where string, env *environ.Environment) []st
 		}
 		where = ""
 	}
+	return variable + where
+}
+
+func heldByFrame(root *tree.Branch, env *environ.Environment) []string {
+	info, variable := root.Root, frameVariable(root, env)
 	switch {
 	case tree.IsTestFrame(info) && IsContextVariable(root):
 		return []string{
-			"held by a context of a test function that is still running: " + variable + where,
+			"held by a context of a test function that is still running: " + variable,
 			"if it is t.Context(), it is cancelled when the test ends; " + untilTestEnds,
 		}
 	case info.Caller:
 		return []string{
-			"held by your test itself: " + variable + where,
+			"held by your test itself: " + variable,
 			"it is used after this assertion, so it is still alive: assert after its last use, or use it in a function of its own",
 		}
 	case info.Test:
 		return []string{
-			"held by a test function that is still running: " + variable + where,
+			"held by a test function that is still running: " + variable,
 			"tests that run at the same time share one process: narrow the assertion with Scope or Since, or run this test alone",
 		}
 	}
-	lines := []string{"held by " + variable + where}
+	lines := []string{"held by " + variable}
 	from := "in a goroutine"
 	if info.Goroutines > 1 {
 		from = "in " + textfmt.CountNoun(info.Goroutines, "goroutine")
@@ -314,7 +342,7 @@ func nameInFrame(root, function string) string {
 // source.
 func stackName(variable string) string {
 	switch variable {
-	case "$defer":
+	case symbol.Deferred:
 		return "a deferred call"
 	}
 	return "the variable " + variable

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/engine/symbols/inventory"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
@@ -15,24 +15,36 @@ type Inventory interface {
 	RootNames() []string
 	TypeNames() []string
 	KnownType(match func(name string) bool) (known, ofObjects bool)
-	MissingField(variable, path string) *inventory.MissingField
+	MissingField(variable, path string) *debuginfo.MissingField
 	Declaration(variable string) (file string, line int)
 }
 
-// KnownSpecial reports whether the program has the function that a pattern for a timer root names,
-// or may have a timer of that name without one; or whether it has the type that a pattern for a
-// finalizer or cleanup root names.
+// KnownSpecial reports whether the program has the function that a pattern for the root of a timer
+// or goroutine names, or may have a timer of that name without one; or whether it has the type that
+// a pattern for the root of a finalizer, cleanup or weak pointer names.
 func (p *Pattern) KnownSpecial(names Inventory) bool {
-	if p.Special == "timer(" {
-		is := func(name string) bool {
-			root := p.Special + symbol.Unescape(name) + ")"
-			return p.MatchPrefix(root) || p.MatchBelow(root)
+	end := ")"
+	if p.Special == symbol.GoroutineRoot {
+		end = ""
+	}
+	is := func(name string) bool {
+		root := p.Special + name + end
+		return p.MatchPrefix(root) || p.MatchBelow(root)
+	}
+	if is("?") {
+		return true
+	}
+	if p.Special == symbol.TimerRoot || end == "" {
+		ofFunction := func(root string) bool {
+			// each function has the root of its temporary values, and a method value is a function
+			root = strings.TrimSuffix(symbol.Unescape(root), "."+symbol.Temporary)
+			return is(root) || is(strings.TrimSuffix(root, "-fm"))
 		}
-		return slices.ContainsFunc(symbol.TimerNames(), is) || names.KnownRoot(is)
+		return slices.ContainsFunc(symbol.TimerNames(), is) || names.KnownRoot(ofFunction)
 	}
 	for _, typ := range names.TypeNames() {
-		root := p.Special + "*" + strings.TrimPrefix(CleanType(typ), "*") + ")"
-		if p.MatchPrefix(root) || p.MatchBelow(root) {
+		typ = strings.TrimPrefix(CleanType(typ), "*")
+		if is("*"+typ) || is("[]"+typ) || is(typ) {
 			return true
 		}
 	}

@@ -22,7 +22,7 @@ type Pattern struct {
 
 // specials are the prefixes of the names of roots that are named by a function or type:
 // "timer(app.(*Session).expire)".
-var specials = []string{"timer(", "finalizer(", "cleanup("}
+var specials = []string{symbol.TimerRoot, symbol.FinalizerRoot, symbol.CleanupRoot, symbol.WeakRoot, symbol.GoroutineRoot}
 
 type token struct {
 	wild wildcard
@@ -134,9 +134,9 @@ func (p *Pattern) match(name string, e extent) bool {
 	if p.Special != "" {
 		rest, ok := strings.CutPrefix(name, p.Special)
 		inner := p.inner()
-		for ok && len(inner.tokens) > 0 && inner.tokens[0] == (token{char: '*'}) {
-			// of a pointer type
-			rest, ok = strings.CutPrefix(rest, "*")
+		for len(inner.tokens) > 0 && len(rest) > 0 && strings.IndexByte("*[]", rest[0]) >= 0 && inner.tokens[0] == (token{char: rest[0]}) {
+			// of a pointer type, or that of a slice
+			rest = rest[1:]
 			inner.tokens, inner.Text = inner.tokens[1:], inner.Text[1:]
 		}
 		return ok && inner.match(rest, e)

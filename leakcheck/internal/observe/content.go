@@ -28,9 +28,7 @@ type Handles struct {
 	Numbers         []int
 }
 
-// AddTimes adds a path. It is not inlined, which would take a kilobyte of each test binary.
-//
-//go:noinline
+// AddTimes adds a path.
 func (q *ContentQuery) AddTimes(place, path, of string) {
 	q.Times = append(q.Times, Times{Place: place, path: path, Of: of})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
-	"github.com/leakgate/leakgate/internal/engine/symbols/inventory"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
@@ -26,6 +26,9 @@ type Observation struct {
 	Names     naming.Inventory // of all that exists in the program; nil without a scan of the heap
 	Stacks    *refscan.Stacks
 	Functions func() iter.Seq[string] // names of all functions of the program; nil without stacks
+	// whether goroutines may start in the functions that is selects, and where they start in what
+	// these call, see proof.Starts; nil: it is not asked
+	Starts    func(is func(name string) bool) (may, known bool, within []Start)
 	Leaked    []*refscan.LeakedGoroutine
 	Resources *ledger.Ledger // nil if they were not asked for
 	// other holders of the objects at a place; a place without an entry has none, or they could not
@@ -61,7 +64,7 @@ type Frozen interface {
 	Scan(opts ...refscan.ScanOption) (*refscan.Report, error)
 	Stacks() (*refscan.Stacks, error)
 	LeakedGoroutines() ([]*refscan.LeakedGoroutine, error)
-	Inventory() *inventory.Program
+	Inventory() *debuginfo.Inventory
 	Arrange(*refscan.Order)
 	Held(queries ...refscan.Query) ([]*refscan.Held, error)
 	Elsewhere(of refscan.Query, is func(path, typ string) bool) (*refscan.Elsewhere, error)
@@ -74,13 +77,15 @@ type Frozen interface {
 	Close() error
 }
 
-// An Engine takes snapshots of this process.
+// An Engine takes snapshots of a process.
 type Engine struct {
-	Capture func(...refscan.CaptureOption) (Frozen, error)
+	Capture   func(...refscan.CaptureOption) (Frozen, error)
+	Starts    func(is func(name string) bool) (may, known bool, within []Start) // of its observations
+	Elsewhere bool                                                              // it is not this process: nothing is collected in it, and its heap profile is not known
 }
 
 func NewEngine() *Engine {
-	return &Engine{Capture: func(opts ...refscan.CaptureOption) (Frozen, error) { return Capture(opts...) }}
+	return &Engine{Capture: func(opts ...refscan.CaptureOption) (Frozen, error) { return Capture(opts...) }, Starts: starts}
 }
 
 // A Logger collects notes on slow steps.
@@ -116,6 +121,27 @@ func Prove(ctx context.Context, c proof.Claims) (within bool, logs []string, err
 	return within, log.Lines(), public(err)
 }
 
+// Ended calls proof.EndedVariables.
+func Ended(stack []uintptr, is func(reference string) bool) []proof.Ended {
+	return proof.EndedVariables(context.Background(), stack, is)
+}
+
+// A Start is a function with a go statement, and where it is declared.
+type Start struct {
+	Function string
+	File     string
+	Line     int
+}
+
+// starts calls proof.Starts.
+func starts(is func(name string) bool) (may, known bool, within []Start) {
+	may, known, found := proof.Starts(context.Background(), is)
+	for _, f := range found {
+		within = append(within, Start{symbol.Unescape(f.Name), f.File, f.Line})
+	}
+	return may, known, within
+}
+
 // Observing is held during an observation: settling takes longer while another scan is under way.
 var Observing sync.Mutex
 
@@ -124,18 +150,18 @@ var Observing sync.Mutex
 // a *refscan.UnavailableError. ctx bounds the wait for the process to settle, and its deadline the
 // scans.
 func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
-	o := &Observation{}
+	o := &Observation{Starts: e.Starts}
 	var log Logger
 	defer func() { o.Logs = log.Lines() }()
 	opts := []refscan.CaptureOption{refscan.WithContext(ctx), snapshot.ScansWithin{Context: ctx}, log.Option(), snapshot.Queries{Held: len(n.Held) > 0, Retained: n.Retained}}
 	if !n.Heap && !n.Leaked && !n.Stacks {
-		if n.Collect {
+		if n.Collect && !e.Elsewhere {
 			collect()
 		}
 		o.Report = &refscan.Report{GoVersion: runtime.Version()}
 		return o, nil
 	}
-	if !n.Heap && !n.Leaked {
+	if !n.Heap && !n.Leaked && !e.Elsewhere {
 		stacks, err := refscan.CaptureStacks(opts...)
 		if err != nil {
 			return nil, err
@@ -159,7 +185,7 @@ func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.Profile {
+	if n.Profile && !e.Elsewhere {
 		// Settling ended with a collection, which published the profile of that moment. The scan's
 		// own allocations may cause another.
 		o.Heap = HeapProfile()

@@ -17,10 +17,10 @@ import (
 // Native blocks come below the root with the same name, type and goroutine. Nothing else changes.
 func TestWithNative(t *testing.T) {
 	frame := func(createdAt string) *refscan.Node {
-		return &refscan.Node{Name: "app.Run.buf", Type: "*app.Buf", Objects: 1, Bytes: 16, Root: &refscan.RootInfo{Kind: refscan.RootFrame, Package: "app", CreatedAt: createdAt}}
+		return &refscan.Node{Name: "app.Run.buf", Type: "*app.Buf", Figures: refscan.Figures{Objects: 1, Bytes: 16}, Root: &refscan.RootInfo{Kind: refscan.RootFrame, Package: "app", CreatedAt: createdAt}}
 	}
 	r := &refscan.Report{Roots: []*refscan.Node{
-		{Name: "app.pools", Type: "[]*app.pool", Objects: 1, Bytes: 8, Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: "app"}},
+		{Name: "app.pools", Type: "[]*app.pool", Figures: refscan.Figures{Objects: 1, Bytes: 8}, Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: "app"}},
 		frame("a.go:1"), frame("a.go:2"),
 	}}
 	before, err := json.Marshal(r)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
-	"github.com/leakgate/leakgate/internal/engine/symbols/inventory"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -35,8 +35,8 @@ func InSnapshot(use func(Process) error, opts ...refscan.CaptureOption) error {
 }
 
 // Inventory returns what the program has; it must not be closed.
-func (s Process) Inventory() *inventory.Program {
-	return &inventory.Program{Index: (*snapshot.Snapshot)(s.Snapshot).Index()}
+func (s Process) Inventory() *debuginfo.Inventory {
+	return &debuginfo.Inventory{Index: (*snapshot.Snapshot)(s.Snapshot).Index()}
 }
 
 // Detach calls snapshot.Detach.

@@ -11,6 +11,7 @@ import (
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
+	"github.com/leakgate/leakgate/leakcheck/internal/calls"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
@@ -29,7 +30,7 @@ const (
 func AssertPeak(c *assertion.Checker, t environ.TestingT, at environ.Site, op func(), req *Request) bool {
 	t.Helper()
 	a := c.Begin(t, at, &request.Request{})
-	x := &experiment{Assertion: a, op: op, req: req, counters: gcwatch.NewReader()}
+	x := &experiment{Assertion: a, op: calls.NewOp(op, a.FailsFromNow(), a.Now), req: req, counters: gcwatch.NewReader()}
 	held := tree.HoldOp(op)
 	o := x.judge()
 	held.Release()
@@ -45,7 +46,7 @@ func AssertPeak(c *assertion.Checker, t environ.TestingT, at environ.Site, op fu
 // experiment while op runs.
 type experiment struct {
 	*assertion.Assertion
-	op       func()
+	op       *calls.Op
 	req      *Request
 	counters *gcwatch.Reader
 
@@ -67,8 +68,6 @@ type experiment struct {
 	trouble   error // why the snapshot of a possible peak failed
 	found     *peak
 	gone      *peak // a peak whose snapshot came too late
-
-	failed func() bool // whether op has failed the test
 }
 
 // judge returns nil if op failed the test.
@@ -79,12 +78,8 @@ func (x *experiment) judge() *assertion.Outcome {
 	if realtime.InBubble() {
 		return x.unknown(assertion.ErrInBubble)
 	}
-	x.failed = x.FailsFromNow()
-	for range x.req.Warmup {
-		x.op()
-		if x.failed() {
-			return nil
-		}
+	if x.op.Repeat(x.req.Warmup, nil); x.op.Failed() {
+		return nil
 	}
 	if err := x.takeBase(); err != nil {
 		return x.unknown(err)
@@ -93,7 +88,7 @@ func (x *experiment) judge() *assertion.Outcome {
 	for {
 		err := x.call()
 		switch {
-		case x.failed():
+		case x.op.Failed():
 			return nil
 		case x.found != nil && !x.mayShowAgain():
 			return x.failure()
@@ -173,18 +168,14 @@ func (x *experiment) call() error {
 	w := x.watch(ctx, times)
 	defer w.end() // where op panics, or ends the test
 	start := x.Now()
-	x.op()
-	called := 1
-	for ; called < times && !w.looked.Load() && !x.failed(); called++ {
-		x.op()
-	}
+	called := x.op.Repeat(times, func() bool { return !w.looked.Load() })
 	w.returned = realtime.Clock()
 	w.opEnded.Store(true)
 	took := x.Now().Sub(start)
 	w.end()
 	// The watcher uses the time and the number of the call before.
 	x.took, x.calls = took/time.Duration(called), x.calls+called-1
-	if x.failed() || x.found != nil || w.err != nil {
+	if x.op.Failed() || x.found != nil || w.err != nil {
 		return x.inTime(ctx, w.err)
 	}
 	// What op leaves was alive while it ran, too. Besides, processors add what they have counted to
@@ -262,7 +253,7 @@ func (x *experiment) lookedAt() string {
 
 func (x *experiment) record(bytes int64, v verdict.Verdict) []verdict.Bound {
 	return []verdict.Bound{{
-		Selector: "AssertPeak: " + x.req.shown(), MaxBytes: &x.req.Most, Bytes: bytes, Verdict: v,
+		Kind: verdict.Peak, Selector: "AssertPeak: " + x.req.shown(), MaxBytes: &x.req.Most, Bytes: bytes, Verdict: v,
 		Growth: fmt.Sprintf("+%s alive while op ran, at most %s allowed", textfmt.ByteCount(bytes), textfmt.ByteCount(x.req.Most)),
 	}}
 }

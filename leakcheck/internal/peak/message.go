@@ -11,7 +11,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
-	"github.com/leakgate/leakgate/refscan"
 )
 
 // failure is the outcome where a peak was found.
@@ -117,11 +116,8 @@ func heldBy(b *tree.Branch, env *environ.Environment) []string {
 	if tree.IsHeldOp(b) {
 		return []string{"held by what op itself refers to: a variable that it captures, or its receiver"}
 	}
-	lines := message.HeldBy(b, env)
-	if info := b.Root; info.Kind == refscan.RootFrame && info.Test {
-		if of, ok := strings.CutPrefix(lines[0], "held by a test function that is still running: "); ok {
-			return []string{"held while op runs by " + of}
-		}
+	if variable := message.HeldByTest(b, env); variable != "" {
+		return []string{"held while op runs by " + variable}
 	}
-	return lines
+	return message.HeldBy(b, env)
 }

@@ -3,7 +3,7 @@ package request
 import (
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/engine/symbols/inventory"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
@@ -62,6 +62,9 @@ func (s *Selector) Known(names naming.Inventory) bool {
 	if s.Path.Special != "" {
 		return s.Path.KnownSpecial(names)
 	}
+	if strings.Contains(s.Path.Text, ".so") {
+		return true // a variable of a library in C: nothing lists those that hold nothing
+	}
 	switch s.Kind {
 	case selectType:
 		return true // the compiler checks that the type exists
@@ -106,7 +109,7 @@ func (s *Selector) KnownType(names naming.Inventory) (known, ofObjects bool) {
 // MissingField returns the first field in the selector's path that certainly no path goes by: the
 // types of all roots that the path may begin at lack it. It returns nil if there is none. root is
 // the part of the selector's path that is a root's name.
-func (s *Selector) MissingField(names naming.Inventory) (root string, missing *inventory.MissingField) {
+func (s *Selector) MissingField(names naming.Inventory) (root string, missing *debuginfo.MissingField) {
 	if s.Kind != SelectPath || s.Path.Special != "" {
 		return "", nil
 	}

@@ -27,7 +27,7 @@ func (f Forest) WithFired() Forest {
 	for _, b := range fired {
 		// a method value's name ends in -fm
 		function := strings.TrimSuffix(strings.TrimPrefix(b.Name, GoroutineRecord), "-fm")
-		rest = rest.hang(b, "timer("+function+")", symbol.Package(function))
+		rest = rest.hang(b, symbol.TimerRoot+function+")", symbol.Package(function))
 	}
 	rest.sum()
 	return rest

@@ -57,14 +57,14 @@ var Retainers = []Retainer{
 	{Path: "runtime.allgs", RuntimeTypes: true, Reason: goroutineList, Since: 26, Until: 27, Grows: true},
 	{Path: "runtime.allgptr", RuntimeTypes: true, Reason: goroutineList, Since: 26, Until: 27, Grows: true},
 	{Path: "runtime.allp", RuntimeTypes: true, Reason: "what processors have at hand for the next wait, deferred call or timer", Since: 26, Until: 27, Grows: true},
-	{Path: "runtime.(timers)", RuntimeTypes: true, Reason: "the lists of pending timers, which are roots of their own", Since: 26, Until: 27, Grows: true},
+	{Path: symbol.TimerHeaps, RuntimeTypes: true, Reason: "the lists of pending timers, which are roots of their own", Since: 26, Until: 27, Grows: true},
 	{Path: "runtime.allm", RuntimeTypes: true, Reason: threadList, Since: 26, Until: 27, Grows: true},
 	{Path: "runtime.m0", RuntimeTypes: true, Reason: threadList, Since: 26, Until: 27, Grows: true},
 	{Path: "runtime.sched", RuntimeTypes: true, Reason: threadList, Since: 26, Until: 27, Grows: true},
 	{Path: "runtime.itabTable", RuntimeTypes: true, Reason: "a table of pairs of an interface and a type that met", Since: 26, Until: 27, Grows: true},
 	{Path: "runtime.gcBgMarkWorker", Reason: "a worker of the garbage collector, one for each processor", Since: 26, Until: 27, Grows: true},
 	{Path: CompilerCache, Reason: "a cache that the compiler makes for a type switch or assertion, of at most one entry a type", Since: 26, Until: 27, Grows: true},
-	{Path: TinyGaps, Reason: "gaps between values under 16 bytes, which share blocks", Since: 26, Until: 27, Grows: true},
+	{Path: symbol.TinyGaps, Reason: "gaps between values under 16 bytes, which share blocks", Since: 26, Until: 27, Grows: true},
 
 	{Path: "runtime.(timers).heap[*].timer", Reason: "a timer that was stopped; pending ones are roots of their own", Since: 26, Until: 27},
 	{Path: "runtime.argslice", Reason: madeAtStart, Since: 26, Until: 27},
@@ -83,8 +83,6 @@ var Retainers = []Retainer{
 const (
 	// CompilerCache stands for the roots for which symbol.IsCompilerCache returns true.
 	CompilerCache = "..typeAssert"
-	// TinyGaps is the root of the bytes between tiny objects, which belong to no object.
-	TinyGaps = "runtime.(gaps of the tiny allocator)"
 )
 
 // RetainerOf returns the retainer that a branch hangs on. It returns nil if a type of the program
@@ -230,8 +228,8 @@ func (r *Retainer) isRuntime() bool {
 
 // NotesOf returns notes for the log on what was hidden. The objects that the runtime keeps for
 // itself grow a little all the time, so they share one note. A retainer of the runtime's without
-// objects is left out: the runtime's arrays, and the gaps between small values, are as large as the
-// objects that they are for, which count by themselves.
+// objects is left out: its bytes are arrays of the runtime and gaps between small values, which
+// grow with objects that are counted elsewhere.
 func NotesOf(hidden []Kept) []string {
 	var notes, places []string
 	var runtimes Tally

@@ -12,7 +12,7 @@ func Missed(t refscan.Totals) *Branch {
 		return nil
 	}
 	b := &Branch{
-		Name: missedName, Path: missedName, Typ: "object", Objects: t.MissedObjects, Bytes: t.MissedBytes,
+		Name: missedName, Path: missedName, Typ: "object", Figures: refscan.Figures{Objects: t.MissedObjects, Bytes: t.MissedBytes},
 		Root: &refscan.RootInfo{Kind: refscan.RootOther},
 	}
 	b.sum()

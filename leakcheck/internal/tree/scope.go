@@ -104,7 +104,7 @@ func (s *Scope) inScopeBelow(b *Branch) *Branch {
 	if c.Children == nil {
 		return nil
 	}
-	c.Objects, c.Bytes, c.UntypedObjects, c.UntypedBytes, c.Elems, c.Ended, c.Allocations = 0, 0, 0, 0, 0, 0, nil
+	c.Figures, c.Allocations = refscan.Figures{Len: b.Len, Cap: b.Cap, Beyond: b.Beyond}, nil // those are about what it holds
 	return &c
 }
 

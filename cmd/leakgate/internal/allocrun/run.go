@@ -221,6 +221,7 @@ type process struct {
 	output   string
 	ended    string // exit status, or how it was killed
 	failed   bool
+	killed   bool // after its time limit
 	totals   *alloctrace.Totals
 	traceErr error
 }
@@ -288,7 +289,7 @@ func (b *Binary) process(ctx context.Context, profilePath string, rate profileRa
 	p.failed = !cmd.ProcessState.Success()
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		p.ended = fmt.Sprintf("killed %v after its time limit of %v", grace, c.Timeout)
+		p.killed, p.ended = true, fmt.Sprintf("killed %v after its time limit of %v", grace, c.Timeout)
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
@@ -297,7 +298,7 @@ func (b *Binary) process(ctx context.Context, profilePath string, rate profileRa
 
 // crashedInTracer reports whether the runtime's tracer failed, or the process had to be killed.
 func (p *process) crashedInTracer() bool {
-	return strings.Contains(p.output, "runtime.trace") || strings.Contains(p.output, "runtime.(*trace") || strings.HasPrefix(p.ended, "killed ")
+	return strings.Contains(p.output, "runtime.trace") || strings.Contains(p.output, "runtime.(*trace") || p.killed
 }
 
 // traceTrouble returns why the trace cannot be used.

@@ -21,7 +21,7 @@ func TestLimitKeepsFailuresFirst(t *testing.T) {
 		require.NoError(t, err)
 		for n, v := range map[string]verdict.Verdict{"1": verdict.Pass, "2": verdict.Fail, "3": verdict.Unknown, "4": verdict.Fail} {
 			leave(t, d, n, verdict.Result{
-				Schema: 1, Package: "p", Test: "T", Seq: int(n[0] - '0'), Verdict: v,
+				Schema: verdict.Schema, Package: "p", Test: "T", Seq: int(n[0] - '0'), Verdict: v,
 				Artifacts: map[string]string{"heap": "heap.pb.gz", "report": "report.json"},
 			})
 			file := filepath.Join(d.Records(), "p", "T", n, "heap.pb.gz")
@@ -90,7 +90,7 @@ func TestHeapsKeepWhatTestsAllocate(t *testing.T) {
 
 	d, err := Open(t.TempDir())
 	require.NoError(t, err)
-	leave(t, d, "1", verdict.Result{Schema: 1, Package: "p", Test: "T", Seq: 1, Verdict: verdict.Fail, Modules: []string{"shop"}, Artifacts: map[string]string{"heap": "heap.pb.gz", "heap.base": "heap.base.pb.gz"}})
+	leave(t, d, "1", verdict.Result{Schema: verdict.Schema, Package: "p", Test: "T", Seq: 1, Verdict: verdict.Fail, Modules: []string{"shop"}, Artifacts: map[string]string{"heap": "heap.pb.gz", "heap.base": "heap.base.pb.gz"}})
 	var b bytes.Buffer
 	require.NoError(t, p.Write(&b))
 	file := filepath.Join(d.Records(), "p", "T", "1", "heap.pb.gz")

@@ -39,9 +39,9 @@ func TestGatherReadsWhatLeakcheckWrites(t *testing.T) {
 	}
 	leave(t, d, "10", want)
 	for _, seq := range []int{2, 1} {
-		leave(t, d, string(rune('0'+seq)), verdict.Result{Schema: 1, Package: "example.com/app", Test: "TestTable/sub", Seq: seq, Verdict: verdict.Pass})
+		leave(t, d, string(rune('0'+seq)), verdict.Result{Schema: verdict.Schema, Package: "example.com/app", Test: "TestTable/sub", Seq: seq, Verdict: verdict.Pass})
 	}
-	leave(t, d, "1", verdict.Result{Schema: 1, Package: "example.com/app/inner", Test: "TestA", Seq: 1, Verdict: verdict.Fail})
+	leave(t, d, "1", verdict.Result{Schema: verdict.Schema, Package: "example.com/app/inner", Test: "TestA", Seq: 1, Verdict: verdict.Fail})
 
 	records, problems := d.Gather("shown", "v0.1.0")
 	require.Empty(t, problems)

@@ -45,7 +45,7 @@ var (
 func (p *plainWriter) Write(text []byte) (int, error) {
 	rest := append(p.pending, text...)
 	var out bytes.Buffer
-	for len(rest) > 0 && !p.isCut(rest) {
+	for len(rest) > 0 && !p.isPartial(rest) {
 		rest = rest[p.next(&out, rest):]
 	}
 	p.pending = slices.Clone(rest)
@@ -55,8 +55,9 @@ func (p *plainWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// isCut reports whether a text may go on so that its beginning means something else.
-func (p *plainWriter) isCut(text []byte) bool {
+// isPartial reports whether a text may be the beginning of a character, command or color of which
+// the rest is not written yet.
+func (p *plainWriter) isPartial(text []byte) bool {
 	isPart := func(of []byte) bool { return len(text) < len(of) && bytes.HasPrefix(of, text) }
 	return !utf8.FullRune(text) || p.begins && isPart(lineCommand) || isPart(anyCommand) ||
 		p.colors && slices.ContainsFunc(ownColors, isPart)

@@ -50,6 +50,11 @@ const (
 	RuleUnknown       Rule = "unknown"        // could not tell
 )
 
+// rules are those of bounds that are broken; RuleBound for other kinds.
+var rules = map[verdict.Kind]Rule{
+	verdict.Resources: RuleResource, verdict.Growth: RuleGrowth, verdict.Allocs: RuleAllocs, verdict.Collected: RuleCollected,
+}
+
 // IsLeak reports whether memory was found that should not be there, or should not be allocated, as
 // opposed to an assertion that is wrong or could not tell.
 func (f *Finding) IsLeak() bool {
@@ -66,9 +71,6 @@ func (f *Finding) Noun() string {
 
 // ShortFingerprint is the beginning of the fingerprint, for people.
 func (f *Finding) ShortFingerprint() string { return f.Fingerprint[:min(len(f.Fingerprint), 12)] }
-
-// AllocationsOf is the prefix of the selectors in the bounds of leakgate alloc.
-const AllocationsOf = "allocations of "
 
 // findings returns the findings of the assertion a.
 func (s Sources) findings(p *Package, a *Assertion) []Finding {
@@ -97,18 +99,7 @@ func (s Sources) findings(p *Package, a *Assertion) []Finding {
 		if b.Verdict != verdict.Fail || a.Verdict != verdict.Fail {
 			continue
 		}
-		switch {
-		case isResource(b):
-			add(RuleResource, b)
-		case strings.HasPrefix(b.Selector, "AssertNoGrowth"):
-			add(RuleGrowth, b)
-		case strings.HasPrefix(b.Selector, "AssertAllocs") || strings.HasPrefix(b.Selector, AllocationsOf):
-			add(RuleAllocs, b)
-		case isCollected(b):
-			add(RuleCollected, b)
-		default:
-			add(RuleBound, b)
-		}
+		add(cmp.Or(rules[b.Kind], RuleBound), b)
 	}
 	if a.Golden != nil && a.Verdict == verdict.Fail {
 		for _, b := range a.Golden.Broken {
@@ -135,26 +126,17 @@ func (s Sources) findings(p *Package, a *Assertion) []Finding {
 	return append(found, f)
 }
 
-// isCollected reports whether a bound is about an object that should be garbage.
-func isCollected(b verdict.Bound) bool { return strings.HasPrefix(b.Selector, "ExpectCollected: ") }
-
 var digits = regexp.MustCompile(`[0-9]+`)
-
-// isResource reports whether a bound is about resources of the operating system alone, without Go
-// memory.
-func isResource(b verdict.Bound) bool {
-	return len(b.Resources) > 0 && b.Type == b.Resources[0].Kind
-}
 
 // bound says in one line how a bound is broken.
 func bound(b verdict.Bound) string {
 	noun := "object"
 	switch {
-	case isResource(b) && b.Growth == "":
+	case b.Kind == verdict.Resources && b.Growth == "" && len(b.Resources) > 0:
 		noun = b.Resources[0].Kind
 	case b.Growth != "":
 		return b.Selector + ": " + b.Growth
-	case isCollected(b):
+	case b.Kind == verdict.Collected:
 		return strings.TrimSuffix(b.Selector+" is still reachable via "+b.Path, " via ")
 	}
 	var parts []string

@@ -21,10 +21,11 @@ func findingsOf(a verdict.Result) []Finding {
 func TestFindings(t *testing.T) {
 	none, ten := int64(0), int64(10)
 	sessions := verdict.Bound{
-		Selector: `Root("app.sessions").None()`, MaxObjects: &none, Objects: 7, Bytes: 700, Verdict: verdict.Fail,
+		Kind: verdict.Retained, Selector: `Root("app.sessions").None()`, MaxObjects: &none, Objects: 7, Bytes: 700, Verdict: verdict.Fail,
 		Path: "example.com/app.sessions[*].buf", Type: "[]uint8", File: "store.go", Line: 12,
 	}
 	elsewhere := sessions
+	elsewhere.Kind = verdict.Growth
 	elsewhere.File, elsewhere.Selector, elsewhere.MaxObjects, elsewhere.MaxBytes = "github.com/x/y@v1.0.0/y.go", "AssertNoGrowth: example.com/app.sessions", nil, &ten
 	kept := sessions
 	kept.Verdict = verdict.Pass
@@ -45,8 +46,10 @@ func TestFindings(t *testing.T) {
 	one := sessions
 	one.Objects, one.Bytes, one.MaxBytes = 1, 1, &none
 	grows := sessions
+	grows.Kind = verdict.Growth
 	grows.Selector, grows.Growth = "AssertNoGrowth: example.com/app.sessions[*]", "+1.00 *app.Session/op (+100 B/op)"
 	alive := sessions
+	alive.Kind = verdict.Collected
 	alive.Selector, alive.Objects = "ExpectCollected: *app.Session", 1
 	found = findingsOf(verdict.Result{Verdict: verdict.Fail, Bounds: []verdict.Bound{one, grows, alive}})
 	require.Equal(t, `Root("app.sessions").None(): 1 object, none allowed; 1 byte, none allowed (most at example.com/app.sessions[*].buf)`, found[0].Text)
@@ -58,7 +61,7 @@ func TestFindings(t *testing.T) {
 	require.True(t, found[1].IsLeak() && found[2].IsLeak())
 
 	most := int64(1)
-	allocs := verdict.Bound{Selector: "AssertAllocs: AllAllocs()", Verdict: verdict.Fail, MaxObjects: &most, Objects: 2, Growth: "2.00 allocs/op (96 B/op), at most 1 allowed"}
+	allocs := verdict.Bound{Kind: verdict.Allocs, Selector: "AssertAllocs: AllAllocs()", Verdict: verdict.Fail, MaxObjects: &most, Objects: 2, Growth: "2.00 allocs/op (96 B/op), at most 1 allowed"}
 	found = findingsOf(verdict.Result{Verdict: verdict.Fail, Test: "TestA", Bounds: []verdict.Bound{allocs}})
 	require.Equal(t, RuleAllocs, found[0].Rule)
 	require.Equal(t, "AssertAllocs: AllAllocs(): 2.00 allocs/op (96 B/op), at most 1 allowed", found[0].Text)

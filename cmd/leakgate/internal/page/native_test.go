@@ -18,15 +18,15 @@ import (
 // in the other views if there is no baseline, or the baseline has them too.
 func TestNativeBesideBaseline(t *testing.T) {
 	plain := &refscan.Report{Roots: []*refscan.Node{{
-		Name: "app.x", Objects: 1, Bytes: 10, Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: "app"},
-		Children: []*refscan.Node{{Name: "y", Objects: 2, Bytes: 20}},
+		Name: "app.x", Figures: refscan.Figures{Objects: 1, Bytes: 10}, Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: "app"},
+		Children: []*refscan.Node{{Name: "y", Figures: refscan.Figures{Objects: 2, Bytes: 20}}},
 	}}}
 	native := &refscan.Report{Roots: []*refscan.Node{
 		{
-			Name: "app.x", Objects: 1, Bytes: 10, Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: "app"},
-			Children: []*refscan.Node{{Name: "y", Objects: 2, Bytes: 20}, {Name: "c", Type: "native block", Objects: 3, Bytes: 3000}},
+			Name: "app.x", Figures: refscan.Figures{Objects: 1, Bytes: 10}, Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: "app"},
+			Children: []*refscan.Node{{Name: "y", Figures: refscan.Figures{Objects: 2, Bytes: 20}}, {Name: "c", Type: "native block", Figures: refscan.Figures{Objects: 3, Bytes: 3000}}},
 		},
-		{Name: "lost", Type: "native block", Objects: 4, Bytes: 4000, Root: &refscan.RootInfo{Kind: refscan.RootNative, Package: "C"}},
+		{Name: "lost", Type: "native block", Figures: refscan.Figures{Objects: 4, Bytes: 4000}, Root: &refscan.RootInfo{Kind: refscan.RootNative, Package: "C"}},
 	}}
 	views := func(before *refscan.Report) (kinds []string, sums []int64) {
 		dir := t.TempDir()

@@ -20,9 +20,8 @@ const maxNodes = 200_000
 
 // A node is one line of a tree while it is built.
 type node struct {
-	name, detail   string // detail: the type of a reference, the place of a frame
-	objects, bytes int64  // at this node alone
-	elems          int64
+	name, detail    string // detail: the type of a reference, the place of a frame
+	refscan.Figures        // at this node alone; of a profile, only Objects and Bytes
 	// what cutting the node would free; a lower bound if several nodes were merged here
 	freed, freedObj int64
 	merged          bool
@@ -126,7 +125,7 @@ func ofTypes(r *refscan.Report) *node {
 	top := new(node)
 	for _, n := range r.Types {
 		c := top.child(n.Type, "")
-		c.objects, c.bytes = c.objects+n.Objects, c.bytes+n.Bytes
+		c.Objects, c.Bytes = c.Objects+n.Objects, c.Bytes+n.Bytes
 		c.freed, c.freedObj = c.freed+n.RetainedBytes, c.freedObj+n.RetainedObjects
 	}
 	if len(top.children) > 0 {
@@ -136,8 +135,7 @@ func ofTypes(r *refscan.Report) *node {
 	each = func(nodes []*refscan.Node) {
 		for _, n := range nodes {
 			if n.Objects|n.Bytes != 0 {
-				c := top.child(cmp.Or(n.Type, "(not known)"), "")
-				c.objects, c.bytes = c.objects+n.Objects, c.bytes+n.Bytes
+				top.child(cmp.Or(n.Type, "(not known)"), "").Add(&n.Figures)
 			}
 			each(n.Children)
 		}
@@ -157,7 +155,7 @@ func (n *node) addAll(nodes []*refscan.Node, modules *symbol.Modules) {
 			n.children = append(n.children, c)
 		}
 		c.merged = c.merged || c.freed != 0
-		c.objects, c.bytes, c.elems = c.objects+from.Objects, c.bytes+from.Bytes, c.elems+from.Elems
+		c.Add(&from.Figures)
 		c.freed, c.freedObj = c.freed+from.RetainedBytes, c.freedObj+from.RetainedObjects
 		if from.Recursion != "" {
 			c.recursion = symbol.FoldPath(from.Recursion)
@@ -183,29 +181,37 @@ func baseName(file string) string {
 	return path.Base(strings.ReplaceAll(file, `\`, "/"))
 }
 
-// ofProfile makes the tree of stacks of a profile, the outermost frames first, with the values at
-// the indices objects and bytes; an index below 0 means that the profile has no such value.
-func ofProfile(p *profile.Profile, objects, bytes int) *node {
-	top := new(node)
-	for _, s := range p.Sample {
-		at := top
-		for i := len(s.Location) - 1; i >= 0; i-- {
-			lines := s.Location[i].Line
-			for j := len(lines) - 1; j >= 0; j-- {
-				if f := lines[j].Function; f != nil {
-					place := baseName(f.Filename)
-					if place != "" && lines[j].Line > 0 {
-						place = fmt.Sprintf("%s:%d", place, lines[j].Line)
-					}
-					at = at.child(f.Name, place)
-				}
+// stack returns the node of a stack, the outermost frame first. detail tells apart frames of one
+// function.
+func (n *node) stack(s *profile.Sample, detail func(line *profile.Line) string) *node {
+	for _, location := range slices.Backward(s.Location) {
+		for i := len(location.Line) - 1; i >= 0; i-- {
+			if line := &location.Line[i]; line.Function != nil {
+				n = n.child(line.Function.Name, detail(line))
 			}
 		}
+	}
+	return n
+}
+
+// ofProfile makes the tree of stacks of a profile, with the values at the indices objects and
+// bytes; an index below 0 means that the profile has no such value.
+func ofProfile(p *profile.Profile, objects, bytes int) *node {
+	top := new(node)
+	place := func(line *profile.Line) string {
+		file := baseName(line.Function.Filename)
+		if file != "" && line.Line > 0 {
+			return fmt.Sprintf("%s:%d", file, line.Line)
+		}
+		return file
+	}
+	for _, s := range p.Sample {
+		at := top.stack(s, place)
 		if objects >= 0 {
-			at.objects += s.Value[objects]
+			at.Objects += s.Value[objects]
 		}
 		if bytes >= 0 {
-			at.bytes += s.Value[bytes]
+			at.Bytes += s.Value[bytes]
 		}
 	}
 	return top
@@ -213,7 +219,7 @@ func ofProfile(p *profile.Profile, objects, bytes int) *node {
 
 // sum computes totals, and orders children by them, so that equal trees give equal pages.
 func (n *node) sum() (nodes int) {
-	n.totalObjects, n.totalBytes = n.objects, n.bytes
+	n.totalObjects, n.totalBytes = n.Objects, n.Bytes
 	for _, c := range n.children {
 		nodes += c.sum()
 		n.totalObjects += c.totalObjects
@@ -251,7 +257,7 @@ func (n *node) prune(most int) (left, bytes int64) {
 			gone := int64(1)
 			each(c, func(*node) { gone++ })
 			left, bytes, n.left = left+gone, bytes+c.totalBytes, n.left+gone
-			n.objects, n.bytes = n.objects+c.totalObjects, n.bytes+c.totalBytes
+			n.Objects, n.Bytes = n.Objects+c.totalObjects, n.Bytes+c.totalBytes
 			return true
 		})
 		for _, c := range n.children {
@@ -273,8 +279,8 @@ func (n *node) columns(t *texts, units ...string) *Tree {
 		at := len(out.Names)
 		out.Names, out.Details = append(out.Names, t.number(n.name)), append(out.Details, t.number(n.detail))
 		out.Children = append(out.Children, len(n.children))
-		out.Objects, out.Bytes = append(out.Objects, n.objects), append(out.Bytes, n.bytes)
-		out.Elems = append(out.Elems, n.elems)
+		out.Objects, out.Bytes = append(out.Objects, n.Objects), append(out.Bytes, n.Bytes)
+		out.Elems = append(out.Elems, n.Elems)
 		out.Freed, out.FreedObj = append(out.Freed, n.freed), append(out.FreedObj, n.freedObj)
 		freed = freed || n.freed != 0
 		if n.merged {

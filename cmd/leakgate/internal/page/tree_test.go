@@ -14,7 +14,7 @@ import (
 // does not count their roots as those of the standard library.
 func TestStandardByTheRecord(t *testing.T) {
 	root := func(pkg string) *refscan.Node {
-		return &refscan.Node{Name: pkg + ".x", Objects: 1, Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: pkg}}
+		return &refscan.Node{Name: pkg + ".x", Figures: refscan.Figures{Objects: 1}, Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: pkg}}
 	}
 	r := &refscan.Report{Roots: []*refscan.Node{root("shop/cart"), root("toolkit"), root("net/http"), root("example.com/app"), root("")}}
 	a := &outcome.Assertion{Result: verdict.Result{Package: "example.com/app", Modules: []string{"shop", "toolkit"}}}

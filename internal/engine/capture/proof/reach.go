@@ -7,7 +7,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/leakgate/leakgate/internal/engine/capture/inspect"
+	"github.com/leakgate/leakgate/internal/engine/capture/liveread"
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/process/freeze"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
@@ -77,13 +77,13 @@ func variablesWithin(x *debuginfo.Index, all []*Reach) bool {
 	if programVariables.prepare(x) != nil {
 		return false // a scan has other ways
 	}
-	walks := make([]*inspect.Walk, len(all))
+	walks := make([]*liveread.Walk, len(all))
 	for i, r := range all {
 		v, ok := programVariables.find(r)
 		if !ok {
 			return false
 		}
-		walks[i] = programVariables.all.Walk(v.Addr, inspect.Limit{Objects: orAny(r.MaxObjects), Bytes: orAny(r.MaxBytes)})
+		walks[i] = programVariables.all.Walk(v.Addr, liveread.Limit{Objects: orAny(r.MaxObjects), Bytes: orAny(r.MaxBytes)})
 	}
 	alone := false
 	freeze.OnOneProcessor(func() { alone = programVariables.all.RunAll(walks) })
@@ -107,7 +107,7 @@ var programVariables variables
 
 type variables struct {
 	x        *debuginfo.Index
-	all      *inspect.Variables
+	all      *liveread.Variables
 	err      error           // why all is nil
 	packages map[string]bool // packages with a variable or a function
 	// names of packages that are not the last element of their import path, by that path
@@ -136,12 +136,12 @@ func (v *variables) prepare(x *debuginfo.Index) error {
 	return nil
 }
 
-func variablesOf(x *debuginfo.Index) (*inspect.Variables, error) {
+func variablesOf(x *debuginfo.Index) (*liveread.Variables, error) {
 	layout, err := layoutOf(x)
 	if err != nil {
 		return nil, err
 	}
-	return inspect.NewVariables(layout, x)
+	return liveread.NewVariables(layout, x)
 }
 
 // find returns the one variable that r means, if it can mean nothing else: no variable of another

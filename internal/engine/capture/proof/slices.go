@@ -3,14 +3,14 @@ package proof
 import (
 	"context"
 
-	"github.com/leakgate/leakgate/internal/engine/capture/inspect"
+	"github.com/leakgate/leakgate/internal/engine/capture/liveread"
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 )
 
 // Slices records the lengths of this process's slices. It reads memory in place while the program
 // runs: all package variables, and the heap if its objects with pointers are 32 MB at most. It is
 // for one goroutine at a time.
-type Slices struct{ of *inspect.Slices }
+type Slices struct{ of *liveread.Slices }
 
 // WatchSlices records the slices that exist now. It takes some 4 ms for 15 MB. Errors are of type
 // *snapshot.Unavailable.
@@ -21,7 +21,7 @@ func WatchSlices(ctx context.Context, logf func(string, ...any)) (_ *Slices, err
 	if err != nil {
 		return nil, err
 	}
-	of, err := inspect.NewSlices(layout)
+	of, err := liveread.NewSlices(layout)
 	if err != nil {
 		return nil, watchError(err)
 	}

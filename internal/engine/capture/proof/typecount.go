@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/engine/capture/inspect"
+	"github.com/leakgate/leakgate/internal/engine/capture/liveread"
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
@@ -38,7 +38,7 @@ func typesWithin(ctx context.Context, x *debuginfo.Index, all []*TypeCount) (wit
 	if err != nil {
 		return false, nil // a scan has other ways
 	}
-	shapes := make([][]inspect.Shape, len(all))
+	shapes := make([][]liveread.Shape, len(all))
 	for i, c := range all {
 		if shapes[i] = shapesFor(x, c); shapes[i] == nil {
 			return false, nil
@@ -54,7 +54,7 @@ func typesWithin(ctx context.Context, x *debuginfo.Index, all []*TypeCount) (wit
 }
 
 // countShapes fills in the counts, and reports whether they are within their bounds.
-func countShapes(layout *inspect.Layout, shapes [][]inspect.Shape, all []*TypeCount) bool {
+func countShapes(layout *liveread.Layout, shapes [][]liveread.Shape, all []*TypeCount) bool {
 	within := true
 	for i, c := range all {
 		var err error
@@ -67,12 +67,12 @@ func countShapes(layout *inspect.Layout, shapes [][]inspect.Shape, all []*TypeCo
 // namedShapes caches the results of shapesOf, by the names of the counts. Captures take turns.
 var namedShapes struct {
 	x       *debuginfo.Index
-	answers map[string][]inspect.Shape
+	answers map[string][]liveread.Shape
 }
 
-func shapesFor(x *debuginfo.Index, c *TypeCount) []inspect.Shape {
+func shapesFor(x *debuginfo.Index, c *TypeCount) []liveread.Shape {
 	if namedShapes.x != x {
-		namedShapes.x, namedShapes.answers = x, make(map[string][]inspect.Shape)
+		namedShapes.x, namedShapes.answers = x, make(map[string][]liveread.Shape)
 	}
 	shapes, known := namedShapes.answers[c.Name]
 	if !known {
@@ -88,7 +88,7 @@ const maxShapes = 8
 
 // shapesOf returns the shapes of all types of the program whose objects count. It returns nil if
 // there are none, or if the allocator's records cannot tell such objects from others.
-func shapesOf(x *debuginfo.Index, is func(reference string) bool) (shapes []inspect.Shape) {
+func shapesOf(x *debuginfo.Index, is func(reference string) bool) (shapes []liveread.Shape) {
 	inline := func(t debuginfo.Type) bool {
 		key, val := x.TypeHead(t.Key), x.TypeHead(t.Elem)
 		return t.Kind == reflect.Map && is(val.Name) && heaptype.HasInlineEntries(key.Kind, val.Kind)
@@ -123,10 +123,10 @@ func partOfOther(name string) bool {
 }
 
 // shapeOf returns the shape of a type, and whether it has pointers.
-func shapeOf(x *debuginfo.Index, id debuginfo.TypeID) (s inspect.Shape, pointers bool) {
+func shapeOf(x *debuginfo.Index, id debuginfo.TypeID) (s liveread.Shape, pointers bool) {
 	t := x.Type(id)
-	s = inspect.Shape{Size: uintptr(t.Size), Known: ^uint64(0), Hash: t.RuntimeHash}
-	add := func(part inspect.Shape, is bool, at uint64) {
+	s = liveread.Shape{Size: uintptr(t.Size), Known: ^uint64(0), Hash: t.RuntimeHash}
+	add := func(part liveread.Shape, is bool, at uint64) {
 		pointers = pointers || is
 		s.Mask |= part.Mask << (at / 8) // what is beyond 64 words falls off
 		s.Known &^= ^part.Known << (at / 8)

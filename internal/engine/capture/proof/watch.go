@@ -7,7 +7,7 @@ import (
 	"runtime/metrics"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/capture/inspect"
+	"github.com/leakgate/leakgate/internal/engine/capture/liveread"
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 	"github.com/leakgate/leakgate/internal/realtime"
@@ -18,12 +18,12 @@ import (
 // the program runs. It is for one goroutine at a time, and holds memory outside of the Go heap
 // until Close: about a bit for each object.
 type Watch struct {
-	of     *inspect.Watch
+	of     *liveread.Watch
 	failed error // first error of note
 }
 
 // Newcomers is what a Watch counts.
-type Newcomers = inspect.Newcomers
+type Newcomers = liveread.Newcomers
 
 // StartWatch collects garbage once and begins to watch. Errors are of type *snapshot.Unavailable.
 func StartWatch(ctx context.Context, logf func(string, ...any)) (_ *Watch, err error) {
@@ -34,7 +34,7 @@ func StartWatch(ctx context.Context, logf func(string, ...any)) (_ *Watch, err e
 		return nil, err
 	}
 	metrics.Read(marked[:]) // the first use of package metrics allocates
-	w := &Watch{of: inspect.New(layout)}
+	w := &Watch{of: liveread.New(layout)}
 	if err = snapshot.CollectNow(ctx); err == nil {
 		err = w.of.Begin()
 	}
@@ -46,7 +46,7 @@ func StartWatch(ctx context.Context, logf func(string, ...any)) (_ *Watch, err e
 }
 
 // openLayout returns the layout of the runtime's records in this program.
-func openLayout(ctx context.Context, logf func(string, ...any)) (*inspect.Layout, error) {
+func openLayout(ctx context.Context, logf func(string, ...any)) (*liveread.Layout, error) {
 	if snapshot.Padded {
 		return nil, snapshot.ErrPadded()
 	}
@@ -61,7 +61,7 @@ func openLayout(ctx context.Context, logf func(string, ...any)) (*inspect.Layout
 }
 
 // layoutOf returns the layout of the runtime's records in the program of an index.
-func layoutOf(index *debuginfo.Index) (*inspect.Layout, error) {
+func layoutOf(index *debuginfo.Index) (*liveread.Layout, error) {
 	if known.index == index {
 		return known.layout, nil
 	}
@@ -69,7 +69,7 @@ func layoutOf(index *debuginfo.Index) (*inspect.Layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	layout, err := inspect.NewLayout(index, bias)
+	layout, err := liveread.NewLayout(index, bias)
 	if err != nil {
 		return nil, watchError(err)
 	}
@@ -81,7 +81,7 @@ func layoutOf(index *debuginfo.Index) (*inspect.Layout, error) {
 // take turns.
 var known struct {
 	index  *debuginfo.Index
-	layout *inspect.Layout
+	layout *liveread.Layout
 }
 
 // A Timer is one that is set.

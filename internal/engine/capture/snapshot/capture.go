@@ -16,7 +16,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 	"github.com/leakgate/leakgate/internal/engine/memory/headroom"
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
-	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
+	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
 	"github.com/leakgate/leakgate/internal/engine/process/freeze"
 	"github.com/leakgate/leakgate/internal/engine/process/inplace"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
@@ -475,4 +475,4 @@ func (s *Snapshot) NotForked() string {
 // OnDisk reports whether the image is on a disk.
 func (s *Snapshot) OnDisk() bool { return s.onDisk > 0 }
 
-func peekWord(addr uint64) uint64 { return uint64(rawmem.Word(uintptr(addr))) }
+func peekWord(addr uint64) uint64 { return uint64(offheap.Word(uintptr(addr))) }

@@ -35,7 +35,7 @@ func imageError(err error, cause string) error {
 		return &Unavailable{Cause: cause + e.Op, Remedy: e.Remedy, Err: e.Err}
 	}
 	if e := (*image.ReadError)(nil); errors.As(err, &e) {
-		return withheldError(freeze.Withheld([]freeze.Range{e.Range}))
+		return withheldError(freeze.NotForked([]freeze.Range{e.Range}))
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ func (s *Snapshot) Withheld() error {
 			spans = append(spans, freeze.Range{Addr: span.Base, Len: span.Size})
 		}
 	}
-	return withheldError(freeze.Withheld(spans))
+	return withheldError(freeze.NotForked(spans))
 }
 
 // Heap types the objects of the snapshot, once.
@@ -31,7 +31,7 @@ func (s *Snapshot) Heap() (*typedheap.Heap, error) {
 	if err := checkMemory(need(0, leastPerSlot*int64(s.model.NumObjects), 0)); err != nil {
 		return nil, err
 	}
-	graph, err := typedheap.Build(s.model, s.index, typedheap.Options{Own: s.stopped == nil})
+	graph, err := typedheap.Build(s.model, s.index, typedheap.Options{Own: s.stopped == nil, Modules: s.Program().Modules})
 	if err != nil {
 		return nil, HeapError(err)
 	}

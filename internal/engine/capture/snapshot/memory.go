@@ -32,12 +32,13 @@ const (
 	moreFixed       = 4 << 20
 	imagePerPointer = 1.15 // the image has whole spans, their free slots included
 
-	// What holding a heap's distances takes beside (package holding), and the graph of all
-	// references for retained sizes (packages retain and dominance): vertices, and edges of half
-	// the size of the words that may be references.
+	// What holding a heap's distances takes beside, with the references of all objects where there
+	// is room (packages holding and edges), and the graph of all references for retained sizes
+	// (packages retain and dominance): vertices, and edges of half the size of the words that may
+	// be references.
 	leastHeldPerSlot = 5
 	heldFixed        = 4 << 20
-	mostHeldPerSlot  = 14
+	mostHeldPerSlot  = 24
 	retainedPerSlot  = 16
 	retainedShare    = 0.5 // of the image
 

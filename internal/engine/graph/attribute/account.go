@@ -5,13 +5,14 @@ import (
 	"sort"
 
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // chargeUnattributed charges the live objects that no understood reference leads to: the sums must
 // include every live object.
 func (a *attributor) chargeUnattributed() {
-	node := a.runtimeRoot("runtime.(unattributed)") // the report omits an empty node
-	for w, left := range a.open {
+	node := a.runtimeRoot(symbol.Unattributed) // the report omits an empty node
+	for w, left := range a.unclaimed {
 		for ; left != 0; left &= left - 1 {
 			obj := uint32(64*w + bits.TrailingZeros64(left))
 			if obj >= a.heap.AnonymousBase() {
@@ -28,7 +29,7 @@ func (a *attributor) chargeUnattributed() {
 		}
 	}
 	// Blocks of the tiny allocator contain gaps; values of the tool count as gaps, too.
-	gaps := a.runtimeRoot("runtime.(gaps of the tiny allocator)")
+	gaps := a.runtimeRoot(symbol.TinyGaps)
 	for i := range a.heap.Model.Spans {
 		s := &a.heap.Model.Spans[i]
 		for obj := s.FirstObj; s.Tiny && obj < s.FirstObj+s.NElems; obj++ {

@@ -12,6 +12,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 	"github.com/leakgate/leakgate/internal/engine/heap/typing"
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // Options say who receives the claims, and how the work is divided. The zero value will do.
@@ -46,20 +47,20 @@ func Run(h *typedheap.Heap, program root.Program, options Options) *Result {
 		options.MaxTree = 0
 	}
 	a := &attributor{
-		heap: h, options: options, ended: typing.NewEndings(h.Types), classes: root.NewClasses(h.Types, program), open: objset.New(h.NumNodes()), tool: objset.New(h.Model.NumObjects), sorter: objset.New(h.NumNodes()),
-		later: make(map[root.Class][]uint32), watch: watch,
-		order: program.Order, gated: options.Part != nil || program.Order.LeftOutPath != nil, paths: make(Paths),
+		heap: h, options: options, ended: typing.NewEndings(h.Types), classes: root.NewClasses(h.Types, program), unclaimed: objset.New(h.NumNodes()), tool: objset.New(h.Model.NumObjects), sorter: objset.New(h.NumNodes()),
+		deferred: make(map[root.Class][]uint32), watch: watch,
+		order: program.Order, selects: options.Part != nil || program.Order.LeftOutPath != nil, paths: make(Paths),
 	}
-	copy(a.open, h.Live.Marked)
+	copy(a.unclaimed, h.Live.Marked)
 	for i := range h.Anonymous.List {
-		a.open.Add(h.AnonymousBase() + uint32(i))
+		a.unclaimed.Add(h.AnonymousBase() + uint32(i))
 	}
 	a.tiny.prepare(h)
 	a.gather.prepare(a)
 	defer a.release()
 	if watch != nil {
 		for _, obj := range watch.Cut {
-			a.open.Remove(obj)
+			a.unclaimed.Remove(obj)
 		}
 	}
 	roots := root.List(h, program)
@@ -152,11 +153,11 @@ func (a *attributor) claimRootTargets(node *Node, labels []string) {
 
 // postponed claims the objects that earlier phases postponed to this phase.
 func (a *attributor) postponed() {
-	objs := a.later[a.phase]
+	objs := a.deferred[a.phase]
 	if len(objs) == 0 {
 		return
 	}
-	node := a.runtimeRoot("runtime.(objects of the scheduler)")
+	node := a.runtimeRoot(symbol.OfScheduler)
 	w := a.gather.begin(node)
 	for _, obj := range objs {
 		if obj < a.heap.AnonymousBase() {
@@ -166,7 +167,7 @@ func (a *attributor) postponed() {
 		}
 	}
 	a.claimRootTargets(node, []string{"?"})
-	a.later[a.phase] = nil
+	a.deferred[a.phase] = nil
 }
 
 // runtimeRoot makes a root of this phase that stands for no variable.

@@ -12,15 +12,13 @@ import (
 
 // A group sums up the targets of one type that one reference of a node leads to.
 type group struct {
-	ty           typing.Typing
-	child        *Node // nil if it is not known yet
-	count, bytes int64
-	room         int64
-	ended        int64
-	state        string
-	partial      []uint32        // arrays that are held in part
-	runs         [][]uint32      // targets with pointers
-	seen         []watchedClaims // all targets, if there is a watcher
+	Figures
+	ty      typing.Typing
+	child   *Node           // nil if it is not known yet
+	state   string          // of those that are Ended
+	partial []uint32        // arrays that are held in part
+	runs    [][]uint32      // targets with pointers
+	claims  []watchedClaims // all targets, if there is a watcher
 }
 
 // claim charges the unclaimed targets of the parts of one node, reference by reference. labels
@@ -34,7 +32,7 @@ func (a *attributor) claim(n *Node, parts []part, labels []string) {
 			a.groups = a.groups[:0]
 			a.takeObjects(&p.bundles[p.at])
 			for k := range a.groups {
-				n.Bytes += a.groups[k].bytes
+				n.Bytes += a.groups[k].Bytes
 				a.notify(n, &a.groups[k])
 			}
 		}
@@ -90,7 +88,7 @@ type watchedClaims struct {
 //
 //go:norace
 func (a *attributor) notify(n *Node, g *group) {
-	for _, s := range g.seen {
+	for _, s := range g.claims {
 		c := s.each
 		c.Untyped = g.child == nil
 		for i := 0; i < len(s.words); i++ {
@@ -125,7 +123,7 @@ func (a *attributor) group(b *bundle) *group {
 		a.groups = append(a.groups, group{})
 	}
 	g := &a.groups[len(a.groups)-1]
-	*g = group{ty: typing.Typing{Type: b.typ, Layout: b.layout}, runs: g.runs[:0], seen: g.seen[:0], partial: g.partial[:0]}
+	*g = group{ty: typing.Typing{Type: b.typ, Layout: b.layout}, runs: g.runs[:0], claims: g.claims[:0], partial: g.partial[:0]}
 	return g
 }
 
@@ -156,7 +154,7 @@ func (a *attributor) takeObjects(b *bundle) {
 		n = len(b.words)
 	}
 	for _, obj := range b.words[n:] {
-		if a.open.Remove(obj) {
+		if a.unclaimed.Remove(obj) {
 			b.words[n] = obj
 			n++
 		} else if b.held&inPart == 0 && a.partials.has(obj) {
@@ -175,9 +173,9 @@ func (a *attributor) takeObjects(b *bundle) {
 	if b.kind == KindObject {
 		each.Objects = 1
 	}
-	to.count += int64(n) * each.Objects
-	to.bytes += int64(n) * each.Bytes
-	to.room += room
+	to.Objects += int64(n) * each.Objects
+	to.Bytes += int64(n) * each.Bytes
+	to.RoomBytes += room
 	if b.scan {
 		to.runs = append(to.runs, b.words)
 	}
@@ -185,12 +183,12 @@ func (a *attributor) takeObjects(b *bundle) {
 		to.partial = append(to.partial, b.words...)
 	}
 	if a.watch != nil {
-		to.seen = append(to.seen, watchedClaims{each, b.words})
+		to.claims = append(to.claims, watchedClaims{each, b.words})
 	}
 	if b.scan && b.kind == KindObject && a.ended.Ends(to.ty) {
 		for _, obj := range b.words {
 			if state, over := a.ended.Of(obj, a.heap.Typings.Of(obj), false); over {
-				to.ended, to.state = to.ended+1, state
+				to.Ended, to.state = to.Ended+1, state
 			}
 		}
 	}
@@ -206,8 +204,8 @@ func (a *attributor) takeObjects(b *bundle) {
 //go:norace
 func (a *attributor) postpone(b *bundle, c root.Class) {
 	for i := 0; i < len(b.words); i += b.step() {
-		if obj := b.words[i]; a.open.Has(obj) {
-			a.later[c] = append(a.later[c], obj)
+		if obj := b.words[i]; a.unclaimed.Has(obj) {
+			a.deferred[c] = append(a.deferred[c], obj)
 		}
 	}
 }
@@ -218,7 +216,7 @@ func (a *attributor) takeRooms(b *bundle) (bytes int64) {
 	n := 0
 	for i := 0; i < len(b.words); i += 2 {
 		obj := b.words[i]
-		if a.open.Remove(obj) {
+		if a.unclaimed.Remove(obj) {
 			bytes += int64(b.words[i+1])
 			b.words[n] = obj
 			n++
@@ -273,13 +271,13 @@ func (a *attributor) takeSmall(b *bundle) {
 			a.tool.Add(obj)
 		}
 		block.Starts |= 1 << off
-		a.open.Remove(obj)
-		to.count += objects
-		to.bytes += bytes
+		a.unclaimed.Remove(obj)
+		to.Objects += objects
+		to.Bytes += bytes
 		b.words[i+1] = off | uint32(bytes)<<8 | uint32(objects)<<16
 	}
 	if a.watch != nil {
-		to.seen = append(to.seen, watchedClaims{Claim{Kind: KindTiny}, b.words})
+		to.claims = append(to.claims, watchedClaims{Claim{Kind: KindTiny}, b.words})
 	}
 }
 
@@ -311,25 +309,22 @@ func (a *attributor) charge(n *Node, ref uint32, outside bool, labels []string) 
 		to := g.child
 		if to == nil {
 			to = n
-			n.UntypedObjects += g.count
-			n.UntypedBytes += g.bytes
-		}
-		to.Objects += g.count
-		to.Bytes += g.bytes
-		to.Room += g.room
-		if g.ended > 0 {
-			to.Ended, to.EndedState = to.Ended+g.ended, g.state
+			g.UntypedObjects, g.UntypedBytes = g.Objects, g.Bytes
 		}
 		if outside && g.child != nil {
-			to.Beyond += g.count
+			g.Beyond = g.Objects
+		}
+		to.Figures.Add(&g.Figures)
+		if g.Ended > 0 {
+			to.EndedState = g.state
 		}
 		if g.child != nil {
 			for _, obj := range g.partial {
 				a.partials.charge(to, obj, a.heap.NumNodes(), a.heap.Types.At(g.ty.Type).Size)
 			}
 		}
-		guest := g.child == nil && g.ty.Type != 0 && (g.ty.Type != n.typing.Type || g.ty.Layout != n.typing.Layout)
-		a.next.add(to, g.runs, guest, a.sorter)
+		typeless := g.child == nil && g.ty.Type != 0 && (g.ty.Type != n.typing.Type || g.ty.Layout != n.typing.Layout)
+		a.next.add(to, g.runs, typeless, a.sorter)
 		a.notify(to, g)
 	}
 }
@@ -363,8 +358,8 @@ func (a *attributor) sortGroups() {
 }
 
 // maxTree bounds the report: the sum over its nodes of depth and nodeSize. Whatever the heap holds,
-// a report so has at most half a million nodes and 4,096 levels. That takes some 300 MB, and is
-// less than the 10,000 levels that encoding/json reads.
+// a report so has at most half a million nodes, which take some 300 MB, and 4,096 levels.
+// encoding/json reads no more than 10,000 levels.
 const (
 	maxTree  = 1 << 23
 	nodeSize = 16

@@ -18,14 +18,14 @@ type run struct {
 	node *Node
 	objs []uint32
 	// their type is not the node's: the tree had no room for a node of their own
-	guest bool
+	typeless bool
 }
 
 // add queues objects. It sorts long lists by address, since the processor reads memory sooner in
 // this order. sorter is a set of objects, which is empty before and after the call.
 //
 //go:norace
-func (f *frontier) add(n *Node, lists [][]uint32, guest bool, sorter objset.Set) {
+func (f *frontier) add(n *Node, lists [][]uint32, typeless bool, sorter objset.Set) {
 	total := 0
 	lo, hi := ^uint32(0), uint32(0)
 	for _, objs := range lists {
@@ -36,7 +36,7 @@ func (f *frontier) add(n *Node, lists [][]uint32, guest bool, sorter objset.Set)
 	}
 	if total < minSorted || int(hi-lo)/64 > 4*total {
 		for _, objs := range lists {
-			copy(f.take(n, len(objs), guest), objs)
+			copy(f.take(n, len(objs), typeless), objs)
 		}
 		return
 	}
@@ -49,7 +49,7 @@ func (f *frontier) add(n *Node, lists [][]uint32, guest bool, sorter objset.Set)
 	for i := lo >> 6; i <= hi>>6; i++ {
 		for left := sorter[i]; left != 0; left &= left - 1 {
 			if len(words) == 0 {
-				words = f.take(n, min(total, offheap.BlockLen), guest)
+				words = f.take(n, min(total, offheap.BlockLen), typeless)
 				total -= len(words)
 			}
 			words[0] = i<<6 + uint32(bits.TrailingZeros64(left))
@@ -60,9 +60,9 @@ func (f *frontier) add(n *Node, lists [][]uint32, guest bool, sorter objset.Set)
 }
 
 // take makes room for some objects of a node.
-func (f *frontier) take(n *Node, objects int, guest bool) []uint32 {
+func (f *frontier) take(n *Node, objects int, typeless bool) []uint32 {
 	words := f.words.Take(objects)
-	f.runs = append(f.runs, run{n, words, guest})
+	f.runs = append(f.runs, run{n, words, typeless})
 	return words
 }
 

@@ -39,17 +39,17 @@ type bundleKey struct {
 	layout heaptype.Layout
 	kind   Kind
 	scan   bool // the targets hold pointers
-	held   holding
+	held   reach
 	// the references lie in elements outside the length of the slices that hold the array
 	outside bool
 }
 
-// holding is how references hold their targets; targets of lower values are claimed first.
-type holding uint8
+// reach is how references hold their targets; targets of lower values are claimed first.
+type reach uint8
 
 const (
-	withRoom holding = 1 << iota // slices and strings that leave room behind them, see room
-	inPart                       // slices or strings that leave out a part of the array or block
+	withRoom reach = 1 << iota // slices and strings that leave room behind them, see room
+	inPart                     // slices or strings that leave out a part of the array or block
 )
 
 // Kind is a sort of claim.
@@ -95,12 +95,12 @@ type gatherer struct {
 	walked  uint32 // objects so far
 }
 
-// An owner is a node, or the guests among its objects (see run), and the task that gathers from
-// them.
+// An owner is a node, or the typeless ones among its objects (see run), and the task that gathers
+// from them.
 type owner struct {
-	node  *Node
-	guest bool
-	task  int
+	node     *Node
+	typeless bool
+	task     int
 }
 
 // setAside is a portion of a large object, with its owner.
@@ -139,7 +139,7 @@ func (w *gatherer) reset() {
 }
 
 // begin begins the part of a node.
-func (w *gatherer) begin(n *Node) { w.node, w.guest = n, false }
+func (w *gatherer) begin(n *Node) { w.node, w.typeless = n, false }
 
 // gather gathers from n objects of some runs, from the skip-th of the first run on.
 //
@@ -149,14 +149,14 @@ func (w *gatherer) gather(runs []run, skip, n int) {
 	for n > 0 {
 		r := &runs[0]
 		objs := r.objs[skip:min(len(r.objs), skip+n)]
-		if r.node != w.node || r.guest != w.guest {
+		if r.node != w.node || r.typeless != w.typeless {
 			w.batch.Flush()
 		}
 		if r.node != w.node {
 			w.seal()
 			w.begin(r.node)
 		}
-		w.guest = r.guest
+		w.typeless = r.typeless
 		w.walk(objs)
 		n -= len(objs)
 		runs, skip = runs[1:], 0
@@ -168,7 +168,7 @@ func (w *gatherer) gather(runs []run, skip, n int) {
 // gatherPortion makes a part of a portion.
 func (w *gatherer) gatherPortion(p *setAside, number int) {
 	w.begin(p.owner.node)
-	w.guest = p.owner.guest
+	w.typeless = p.owner.typeless
 	first := len(w.parts)
 	w.w.Portion(&p.Portion)
 	w.batch.Flush()
@@ -197,7 +197,7 @@ func (w *gatherer) walk(objs []uint32) {
 			h.References(&w.w, obj)
 		}
 		switch {
-		case w.guest:
+		case w.typeless:
 			w.w.Entries, w.w.InlineEntries = used, inline
 		case w.a.watch != nil && w.w.InlineEntries > inline:
 			w.entries = append(w.entries, mapCount{obj, w.w.InlineEntries - inline})
@@ -232,7 +232,7 @@ func (w *gatherer) fetch(objs []uint32) {
 //go:norace
 func (w *gatherer) take(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 	h := w.a.heap
-	if w.guest && e.Ref != heaptype.RefInternal {
+	if w.typeless && e.Ref != heaptype.RefInternal {
 		e.Ref = heaptype.RefUnknown
 	}
 	switch {
@@ -241,12 +241,12 @@ func (w *gatherer) take(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 			w.anonymous(*e)
 		}
 	case e.Ref == heaptype.RefInternal:
-		if w.a.open.Has(obj) {
+		if w.a.unclaimed.Has(obj) {
 			w.add(bundleKey{kind: KindPart, size: s.ElemSize}, obj, 0)
 		}
 	case s.Tiny:
 		w.small(e, s, obj)
-	case w.a.open.Has(obj):
+	case w.a.unclaimed.Has(obj):
 		held, room := w.holds(e, s, obj)
 		w.object(e.Ref, s, obj, held, room)
 	case w.a.partials.has(obj):
@@ -257,7 +257,7 @@ func (w *gatherer) take(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 // holds returns how a reference holds an object, and the room that it leaves there.
 //
 //go:norace
-func (w *gatherer) holds(e *heaptype.Edge, s *goruntime.Span, obj uint32) (held holding, room uint32) {
+func (w *gatherer) holds(e *heaptype.Edge, s *goruntime.Span, obj uint32) (held reach, room uint32) {
 	if e.Slack != 0 || s.ElemSize >= minRoomed {
 		if room = w.room(e, s, obj); room > 0 {
 			held = withRoom
@@ -302,8 +302,8 @@ func (w *gatherer) room(e *heaptype.Edge, s *goruntime.Span, obj uint32) uint32 
 // object adds a reference to a heap object; room is that of the slice, in bytes.
 //
 //go:norace
-func (w *gatherer) object(ref uint32, s *goruntime.Span, obj uint32, held holding, room uint32) {
-	if !w.a.open.Has(obj) {
+func (w *gatherer) object(ref uint32, s *goruntime.Span, obj uint32, held reach, room uint32) {
+	if !w.a.unclaimed.Has(obj) {
 		return
 	}
 	ty := w.a.heap.Typings.Of(obj)
@@ -344,7 +344,7 @@ func (w *gatherer) anonymous(e heaptype.Edge) {
 
 // data adds a reference to anonymous static data by its number.
 func (w *gatherer) data(ref, obj uint32) {
-	if h := w.a.heap; w.a.open.Has(obj) {
+	if h := w.a.heap; w.a.unclaimed.Has(obj) {
 		ty := h.Anonymous.List[obj-h.AnonymousBase()].Typing
 		w.add(bundleKey{ref: ref, typ: ty.Type, layout: ty.Layout, kind: KindAnonymous, scan: true}, obj, 0)
 	}

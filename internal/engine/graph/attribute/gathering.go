@@ -1,9 +1,9 @@
 package attribute
 
 import (
+	"iter"
 	"runtime"
 	"sort"
-	"sync/atomic"
 
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/heap/typing"
@@ -90,12 +90,11 @@ func (t *gathering) all(runs []run, n int) []part {
 	} else {
 		t.resetWorkers(t.procs)
 		t.divide(runs, n)
-		var next atomic.Int64
-		parallel.Do(t.procs, func(i int) {
+		parallel.Share(t.procs, len(t.tasks), 1, func(i int, mine iter.Seq[int]) {
 			w := t.workers[i]
-			for i := next.Add(1) - 1; i < int64(len(t.tasks)); i = next.Add(1) - 1 {
+			for i := range mine {
 				k := &t.tasks[i]
-				k.worker, k.first, w.task = w, len(w.parts), int(i)
+				k.worker, k.first, w.task = w, len(w.parts), i
 				w.gather(k.runs, k.skip, k.n)
 				k.last = len(w.parts)
 			}
@@ -124,12 +123,11 @@ func (t *gathering) portions(runs []run) {
 	sort.SliceStable(t.aside, func(i, j int) bool { return t.aside[i].owner.task < t.aside[j].owner.task })
 	t.ensureWorkers(t.procs)
 	first := make([]int, t.procs)
-	var next atomic.Int64
-	parallel.Do(t.procs, func(i int) {
+	parallel.Share(t.procs, len(t.aside), 1, func(i int, mine iter.Seq[int]) {
 		w := t.workers[i]
 		first[i] = len(w.parts)
-		for k := next.Add(1); k <= int64(len(t.aside)); k = next.Add(1) {
-			w.gatherPortion(&t.aside[k-1], int(k))
+		for k := range mine {
+			w.gatherPortion(&t.aside[k], k+1)
 		}
 	})
 	for i, n := range first {

@@ -10,22 +10,10 @@ import (
 
 // Node is a root, or the objects that one kind of reference of its parent's objects leads to.
 type Node struct {
-	Name                         string
-	Type                         string
-	Objects, Bytes               int64
-	UntypedObjects, UntypedBytes int64
-	Elems                        int64
-	// sums over arrays with objects in elements outside the length of the slices that hold them
-	Len, Cap int64
-	// of Objects, those behind elements outside the length of the slices
-	Beyond int64
-	// of Bytes, those of large blocks without pointers that no slice or string reaches
-	Unreached int64
-	// of Bytes, those behind slices and strings in their blocks, see room, and those of channels'
-	// buffers that hold no element
-	Room       int64
-	Ended      int64  // of Objects, those whose use is over
-	EndedState string // their state: "closed"
+	Name string
+	Type string
+	Figures
+	EndedState string // of those that are Ended: "closed"
 	// the path from one of its objects to the next, where recursive types fold; "" if none do
 	Recursion  string
 	Root       *root.Root // of root nodes
@@ -40,8 +28,8 @@ type Node struct {
 	seq      int
 	at       int // while parts are sorted, see gathering.portions
 	depth    int32
-	unsure   bool // some array of Len is held in whole by a reference found later
-	gate     Gate // see setGate
+	unsure   bool      // some array of Len is held in whole by a reference found later
+	selected Selection // see selectNode
 	leftOut  bool
 	ownTyped bool // Type and typing are those of objects that the root variable refers to
 }

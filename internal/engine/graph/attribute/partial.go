@@ -45,9 +45,9 @@ type partialArray struct {
 
 // partials are the arrays with elements outside the length of the slices that hold them. The
 // targets of these elements are claimed after those of the other elements, and counted
-// (Node.Beyond). The bytes of plain blocks that no slice or string reaches are added up
-// (Node.Unreached). If a reference found later reaches further, the array's node reports no such
-// numbers, and the plain block does not count.
+// (Figures.Beyond). The bytes of plain blocks that no slice or string reaches are added up
+// (Figures.UnreachedBytes). If a reference found later reaches further, the array's node reports no
+// such numbers, and the plain block does not count.
 type partials struct {
 	arrays  map[uint32]*partialArray
 	charged objset.Set // arrays that have a node; nil if there are none
@@ -95,7 +95,7 @@ func (p *partials) doubt(obj uint32) {
 		a.node.unsure = true
 		return
 	}
-	a.node.Unreached -= a.unreached()
+	a.node.UnreachedBytes -= a.unreached()
 	a.lo, a.hi = 0, a.capEnd
 }
 
@@ -111,7 +111,7 @@ func (p *partials) charge(n *Node, obj, objects uint32, size uint64) {
 	p.charged.Add(obj)
 	a.node = n
 	if a.plain {
-		n.Unreached += a.unreached()
+		n.UnreachedBytes += a.unreached()
 		return
 	}
 	n.Len += int64((a.hi - a.lo) / size)
@@ -140,7 +140,7 @@ func (p *partials) settle() {
 		case a.node == nil:
 			continue
 		case a.plain && p.tooMany:
-			a.node.Unreached = 0
+			a.node.UnreachedBytes = 0
 			continue
 		case a.plain || !a.node.unsure:
 			continue
@@ -155,7 +155,7 @@ func (p *partials) settle() {
 // extent returns which elements of an array a reference holds; false if it is no slice of the
 // array.
 func (w *gatherer) extent(e *heaptype.Edge, s *goruntime.Span, obj uint32) (x extent, mem []byte, ok bool) {
-	if w.guest {
+	if w.typeless {
 		return x, nil, false
 	}
 	slice, mem, ok := w.a.heap.SliceOf(e, s, obj)
@@ -183,7 +183,7 @@ func (w *gatherer) leavesOut(e *heaptype.Edge, s *goruntime.Span, obj uint32) bo
 func (w *gatherer) reached(e *heaptype.Edge, s *goruntime.Span, obj uint32) (x extent, ok bool) {
 	n := e.Size
 	switch {
-	case w.guest || e.Type == nil:
+	case w.typeless || e.Type == nil:
 		return x, false
 	case e.Layout == heaptype.LayoutArray:
 		n -= min(n, uint64(e.Slack)*e.Type.Size)

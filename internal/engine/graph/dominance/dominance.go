@@ -16,12 +16,13 @@
 //
 // Breadth first, in(x) starts as the labels on one shortest path, and shrinks at most that many
 // times: labels are nodes of a report, in which recursion is folded, so a list of any length has a
-// few. Edges are looked at most 1 + (labels on a path) times; there is no recursion.
+// few. An edge is looked at at most 1 + (labels on a path) times; there is no recursion.
 package dominance
 
 import (
 	"math/bits"
 
+	"github.com/leakgate/leakgate/internal/engine/graph/edges"
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
 	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
 )
@@ -42,18 +43,18 @@ type Analysis struct {
 	// Look is called every some thousand edges, unless it is nil.
 	Look func()
 
-	graph  *Graph
+	graph  *edges.Graph
 	labels Labelling
 	sets   labelSets
 
-	in    []uint32   // by vertex: unreached, or 1 + the number of a set of labels
-	level objset.Set // vertices whose edges are followed
-	next  objset.Set // vertices whose edges are followed after those
-	list  []uint32   // the first of next, up to dense
-	spare []uint32
-	dense int   // from how many vertices on a level is searched for them
-	looks int64 // edges looked at
-	last  union
+	in        []uint32   // by vertex: unreached, or 1 + the number of a set of labels
+	level     objset.Set // vertices whose edges are followed
+	next      objset.Set // vertices whose edges are followed after those
+	list      []uint32   // the first of next, up to dense
+	spare     []uint32
+	dense     int   // from how many vertices on a level is searched for them
+	edgesSeen int64 // edges looked at
+	last      union
 }
 
 // A union is the set that in(v) and own(v) make together. The zero value is that of an empty set
@@ -61,10 +62,10 @@ type Analysis struct {
 type union struct{ in, own, set uint32 }
 
 // New prepares the analysis of a complete graph.
-func New(g *Graph, labels Labelling) *Analysis { return newLimited(g, labels, maxCells) }
+func New(g *edges.Graph, labels Labelling) *Analysis { return newLimited(g, labels, maxCells) }
 
-func newLimited(g *Graph, labels Labelling, cells int) *Analysis {
-	n := len(g.first)
+func newLimited(g *edges.Graph, labels Labelling, cells int) *Analysis {
+	n := g.Len()
 	return &Analysis{
 		graph: g, labels: labels, sets: newLabelSets(cells),
 		in: offheap.Make(n), level: objset.New(uint32(n)), next: objset.New(uint32(n)), dense: n/denseShare + smallLevel,
@@ -127,11 +128,11 @@ const looksBetween = 1 << 12
 // follow follows the edges of a vertex.
 func (a *Analysis) follow(v uint32) {
 	through := a.Through(v)
-	for _, w := range a.graph.successors(v) {
-		if a.looks++; a.looks%looksBetween == 0 && a.Look != nil {
+	for _, w := range a.graph.From(v) {
+		if a.edgesSeen++; a.edgesSeen%looksBetween == 0 && a.Look != nil {
 			a.Look()
 		}
-		to := w &^ lastEdge
+		to := w &^ edges.Last
 		old := a.in[to]
 		now := through + 1
 		if old != unreached {

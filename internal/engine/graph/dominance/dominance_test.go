@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/leakgate/leakgate/internal/engine/graph/edges"
 	"github.com/leakgate/leakgate/internal/testkit/judge"
 	"github.com/leakgate/leakgate/internal/testkit/require"
 )
@@ -22,12 +23,12 @@ func (g testGraph) analyse() *Analysis { return g.limited(maxCells) }
 
 // limited is analyse with a bound on the cells of sets.
 func (g testGraph) limited(cells int) *Analysis {
-	edges := 0
+	n := 0
 	for _, succ := range g.succ {
-		edges += len(succ)
+		n += len(succ)
 	}
-	graph, _ := NewGraph(uint64(len(g.succ)), uint64(edges))
-	w := Writer{Graph: graph}
+	graph, _ := edges.New(uint64(len(g.succ)), uint64(n))
+	w := edges.Writer{Graph: graph}
 	for v, succ := range g.succ {
 		w.Begin(uint32(v))
 		for _, to := range succ {
@@ -191,8 +192,8 @@ func TestDominanceIsLinear(t *testing.T) {
 			work := func(n int) (perEdge float64) {
 				d := graph(n).analyse()
 				require.Equal(t, -1, slices.Index(d.in, unreached), "a vertex that is not reached")
-				t.Logf("%d vertices, %d edges: %d looked at, %d cells of sets, %d cells made", len(d.in), len(d.graph.to), d.looks, d.sets.steps, len(d.sets.cells))
-				return float64(d.looks+d.sets.steps) / float64(len(d.graph.to))
+				t.Logf("%d vertices, %d edges: %d looked at, %d cells of sets, %d cells made", len(d.in), d.graph.Room(), d.edgesSeen, d.sets.steps, len(d.sets.cells))
+				return float64(d.edgesSeen+d.sets.steps) / float64(d.graph.Room())
 			}
 			small, large := work(10_000), work(300_000)
 			require.LessOrEqual(t, large, 1.2*small+0.2, "work for a reference in a graph thirty times as large")

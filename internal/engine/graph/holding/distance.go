@@ -5,7 +5,6 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/graph/root"
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
-	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
 	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
 )
@@ -94,9 +93,9 @@ type spread struct {
 }
 
 // find returns the distances that a function finds. If it panics, it leaves no memory behind.
-func find(h *typedheap.Heap, f func(*spread)) distances {
-	n := h.NumNodes()
-	s := &spread{walk: newWalk(h), level: farther, todo: objset.NewWorklist(n), pending: objset.New(n)}
+func (x *Heap) find(f func(*spread)) distances {
+	n := x.heap.NumNodes()
+	s := &spread{walk: x.walk, level: farther, todo: objset.NewWorklist(n), pending: objset.New(n)}
 	s.words = offheap.Make(int(n))
 	done := false
 	defer func() {
@@ -168,7 +167,7 @@ func (s *spread) eachPending(f func(obj uint32)) {
 // distances finds the distance of each object from the variables that are no test's, from the roots
 // that a query is about, and from objects where it begins anew.
 func (x *Heap) distances(from start) distances {
-	return find(x.heap, func(s *spread) {
+	return x.find(func(s *spread) {
 		for _, obj := range from.objects {
 			s.reach(obj, placeOf(0, maxRoots))
 		}
@@ -205,7 +204,7 @@ func (x *Heap) testDistances(p *part) distances {
 		}
 		return k.after(heaptype.Link{Crosses: l.Crosses}, shared)
 	}
-	return find(x.heap, func(s *spread) {
+	return x.find(func(s *spread) {
 		for i, r := range x.roots {
 			if r.OfTest && isVariable(r) && !p.from.has(r) {
 				s.walk.root(r, func(to uint32, l heaptype.Link) { s.reach(to, placeOf(reach(0, to, l, false), i)) })

@@ -28,12 +28,13 @@ type Heap struct {
 	roots    []*root.Entry
 	elements objset.Set // objects that are elements of some container; nil until they are needed
 	near     distances  // of variables, for queries of roots; zero until they are needed
+	walk     *walk
 }
 
-// New prepares queries on a heap. The first that selects something walks over the heap twice, and
-// takes 4 bytes an object until Release.
+// New prepares queries on a heap. The first that selects something takes 4 bytes an object until
+// Release, and 7 to 9 more for the references of all objects, if there is room for that.
 func New(h *typedheap.Heap, program root.Program) *Heap {
-	x := &Heap{heap: h, program: program}
+	x := &Heap{heap: h, program: program, walk: newWalk(h)}
 	if program.Listed == nil {
 		x.program.Listed = &x.roots
 	}
@@ -42,11 +43,14 @@ func New(h *typedheap.Heap, program root.Program) *Heap {
 }
 
 // Release gives memory back.
-func (x *Heap) Release() { x.near.release() }
+func (x *Heap) Release() {
+	x.near.release()
+	x.walk.laid.Release()
+}
 
-// A Query selects nodes by their paths: attribute.GateWithin for the selected ones, GateOpen for
-// those that may lead to some, GateClosed for all others.
-type Query func(path string, of *root.Root) attribute.Gate
+// A Query selects nodes by their paths: attribute.In for the selected ones, Through for
+// those that may lead to some, Out for all others.
+type Query func(path string, of *root.Root) attribute.Selection
 
 // Held is what the nodes of a query hold.
 type Held struct {
@@ -63,23 +67,24 @@ type Held struct {
 // It fails if the nodes and variables of tests hold each other's memory by turns, without an end.
 func (x *Heap) Find(q Query, charged attribute.Charged) (*Held, error) {
 	from := x.begin(q)
-	held := &Held{Part: &attribute.Part{Gate: q}}
+	held := &Held{Part: &attribute.Part{Select: q}}
 	if len(from.roots)+len(from.objects) == 0 {
 		held.Roots = from.tree
 		return held, nil
 	}
 	if x.elements == nil {
+		x.walk.lay()
 		x.findElements()
 	}
 	p := &part{from: from, near: &x.near}
 	defer func() { p.test.release() }()
-	if len(from.objects) > 0 || slices.ContainsFunc(from.roots, func(r *root.Entry) bool { return r.OfTest }) {
-		x.near.release() // a later query of roots finds them again
-		near := x.distances(from)
-		defer near.release()
-		p.near = &near
-	} else if x.near.words == nil {
+	alone := len(from.objects) > 0 || slices.ContainsFunc(from.roots, func(r *root.Entry) bool { return r.OfTest })
+	if alone || x.near.words == nil {
+		x.near.release()
 		x.near = x.distances(from)
+	}
+	if alone {
+		defer x.near.release() // these distances are of this query alone: a later one finds its own
 	}
 	if err := x.hold(p); err != nil {
 		return nil, err
@@ -105,11 +110,11 @@ func (x *Heap) begin(q Query) start {
 	leadsOn := false
 	for _, r := range x.roots {
 		switch q(symbol.FoldPath(r.Name), &r.Root) {
-		case attribute.GateWithin:
+		case attribute.In:
 			if len(r.Edges) > 0 {
 				from.roots = append(from.roots, r)
 			}
-		case attribute.GateOpen:
+		case attribute.Through:
 			leadsOn = leadsOn || len(r.Edges) > 0
 		}
 	}
@@ -121,6 +126,6 @@ func (x *Heap) begin(q Query) start {
 			from.objects = append(from.objects, c.Obj)
 		}
 	}
-	from.tree = attribute.Run(x.heap, x.program, attribute.Options{Part: &attribute.Part{Gate: q, Tops: true}, Watch: &attribute.Watcher{Charge: charge}}).Roots
+	from.tree = attribute.Run(x.heap, x.program, attribute.Options{Part: &attribute.Part{Select: q, Tops: true}, Watch: &attribute.Watcher{Charge: charge}}).Roots
 	return from
 }

@@ -50,7 +50,7 @@ func (x *Heap) follow(p *part) {
 			todo.Add(to)
 		}
 	}
-	w := newWalk(x.heap)
+	w := x.walk
 	for _, r := range p.from.roots {
 		w.root(r, func(to uint32, l heaptype.Link) {
 			if !l.Crosses || p.isNearest(to, rootDistance(r).after(l, false)) {
@@ -88,7 +88,7 @@ func (x *Heap) beyond(held *Held, p *part) {
 			todo.Add(to)
 		}
 	}
-	w := newWalk(x.heap)
+	w := x.walk
 	for _, r := range p.from.roots {
 		w.root(r, add)
 	}

@@ -3,50 +3,81 @@ package holding
 import (
 	"math/bits"
 
+	"github.com/leakgate/leakgate/internal/engine/graph/edges"
 	"github.com/leakgate/leakgate/internal/engine/graph/root"
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 	"github.com/leakgate/leakgate/internal/engine/heap/typing"
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
-	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 )
 
 // A walk finds references with their links. It leaves out values that share a block, and the tables
 // of maps and channels: these belong to whoever holds the map or channel.
 type walk struct {
+	*edges.Walk
 	h      *typedheap.Heap
-	w      heaptype.Walker
+	laid   *edges.Graph // nil: objects are walked
 	holder typing.Typing
 	typ    *heaptype.Type
 	visit  func(to uint32, l heaptype.Link)
 	// of the last reference: it leads from node to node of a list or tree
 	recurs bool
-	walked uint32 // objects so far
 }
 
 func newWalk(h *typedheap.Heap) *walk {
 	w := &walk{h: h}
-	w.w = heaptype.Walker{Types: h.Types, Emit: w.edge}
+	w.Walk = edges.NewWalk(h, w.edge)
 	return w
+}
+
+// Marks of edges.
+const (
+	crosses = edges.Mark1
+	element = edges.Mark2
+	recurs  = edges.Mark3
+)
+
+// lay lays out the references of all objects.
+func (w *walk) lay() {
+	var by *edges.Writer
+	visit := func(to uint32, l heaptype.Link) {
+		if l.Crosses {
+			to |= crosses
+		}
+		if l.Element {
+			to |= element
+		}
+		if w.recurs {
+			to |= recurs
+		}
+		by.Edge(to)
+	}
+	w.laid = edges.Lay(w.h, func(writer *edges.Writer, node uint32) {
+		by = writer
+		w.object(node, visit)
+	})
 }
 
 // object visits the references of an object or of anonymous static data.
 //
 //go:norace
 func (w *walk) object(obj uint32, visit func(to uint32, l heaptype.Link)) {
-	if w.walked++; w.walked%goruntime.ObjectsBetween == 0 {
-		w.h.Model.InTime()
-	}
-	if obj < w.h.AnonymousBase() {
-		if w.h.Model.SpanOf(obj).NoScan {
-			return
+	if w.laid != nil {
+		for _, e := range w.Laid(w.laid, obj) {
+			w.recurs = e&recurs != 0
+			visit(e&^(edges.Marks|edges.Last), heaptype.Link{Crosses: e&crosses != 0, Element: e&element != 0})
+			if e&edges.Last != 0 {
+				break
+			}
 		}
-		w.holder = w.h.Typings.Of(obj)
-	} else {
-		w.holder = w.h.Anonymous.List[obj-w.h.AnonymousBase()].Typing
+		return
 	}
+	if obj < w.h.AnonymousBase() && w.h.Model.SpanOf(obj).NoScan {
+		return
+	}
+	w.holder = w.TypingOf(obj)
 	w.typ, w.visit = w.h.Types.At(w.holder.Type), visit
-	w.h.References(&w.w, obj)
+	w.From(obj)
 }
 
 //go:norace
@@ -54,10 +85,10 @@ func (w *walk) edge(e heaptype.Edge) {
 	if e.Ref == heaptype.RefInternal {
 		return
 	}
-	if to, t, ok := w.target(e.To); ok {
+	if to, ok := w.Target(e.To); ok && !to.Tiny {
 		l := heaptype.LinkOf(w.typ, w.holder.Layout, e.Ref)
 		l.Crosses = l.Crosses || e.Inner
-		w.visit(to, w.join(l, t))
+		w.visit(to.Node, w.join(l, to.Typing.Type))
 	}
 }
 
@@ -77,32 +108,16 @@ func (w *walk) join(l heaptype.Link, target int32) heaptype.Link {
 	return l
 }
 
-// target returns the object or anonymous static data at an address, and its type.
-//
-//go:norace
-func (w *walk) target(addr uint64) (obj uint32, typ int32, ok bool) {
-	s, obj := w.h.Model.Object(addr)
-	if s == nil {
-		i, known := w.h.Anonymous.At(addr)
-		if !known {
-			return 0, 0, false
-		}
-		return w.h.AnonymousBase() + uint32(i), w.h.Anonymous.List[i].Typing.Type, true
-	}
-	ty := w.h.Typings.Of(obj)
-	return obj, ty.Type, !s.Tiny && w.h.Live.Marked.Has(obj) && ty.Layout != heaptype.LayoutInternal
-}
-
 // root visits the references of a root.
 func (w *walk) root(r *root.Entry, visit func(to uint32, l heaptype.Link)) {
 	w.holder, w.typ = typing.Typing{}, nil
 	for i := range r.Edges {
 		e := &r.Edges[i]
-		if to, t, ok := w.target(e.To); ok {
+		if to, ok := w.Target(e.To); ok && !to.Tiny {
 			ref := e.Reference(w.h.Types)
 			l := heaptype.LinkOfRoot(r.Label(e), ref.Layout)
 			l.Crosses = l.Crosses || ref.Inner
-			visit(to, w.join(l, t))
+			visit(to.Node, w.join(l, to.Typing.Type))
 		}
 	}
 }
@@ -113,7 +128,7 @@ func (w *walk) root(r *root.Entry, visit func(to uint32, l heaptype.Link)) {
 //go:norace
 func (x *Heap) findElements() {
 	x.elements = objset.New(x.heap.NumNodes())
-	w := newWalk(x.heap)
+	w := x.walk
 	var holder uint32
 	note := func(to uint32, l heaptype.Link) {
 		if l.Element && !l.Crosses {

@@ -2,6 +2,7 @@
 package pathfind
 
 import (
+	"github.com/leakgate/leakgate/internal/engine/graph/edges"
 	"github.com/leakgate/leakgate/internal/engine/graph/root"
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/heap/timer"
@@ -9,7 +10,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/heap/typing"
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
 	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
-	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 )
 
 // A Path leads from a root to one object.
@@ -29,19 +29,38 @@ type Step struct {
 	Beyond  bool     // an element that no slice of its holder reaches holds the reference
 }
 
+// A Finder finds paths to objects of a heap. It is not safe for concurrent use.
+type Finder struct {
+	heap    *typedheap.Heap
+	program root.Program
+	ignore  func(holder, label string) bool
+	laid    *edges.Graph // see pathfinder.lay; nil: objects are walked
+	walks   bool         // edges are not laid out, for tests
+}
+
+// New prepares a search. References for which ignore returns true do not count. It may be nil.
+func New(h *typedheap.Heap, program root.Program, ignore func(holder, label string) bool) *Finder {
+	return &Finder{heap: h, program: program, ignore: ignore}
+}
+
+// Release gives memory back.
+func (f *Finder) Release() { f.laid.Release() }
+
 // Paths returns up to limit paths that keep the object at an address alive. The first is the
 // shortest. Each further path is the shortest that avoids one reference of every path before it:
 // the last one that not all paths have in common. Removing only that reference leaves the object
 // alive. Among paths of equal length the order of roots decides, then labels and types, so that
-// equal heaps give equal paths. References for which ignore returns true do not count.
+// equal heaps give equal paths.
 //
-// It takes time in proportion to the size of the heap, twice for each path.
-func Paths(h *typedheap.Heap, program root.Program, addr uint64, limit int, ignore func(holder, label string) bool) ([]Path, error) {
-	target, err := h.Target(addr)
+// It takes time in proportion to the size of the heap, and 7 to 9 bytes an object until Release for
+// the references of all objects, if there is room for that. Values that share a block are looked
+// for by walking, since only references to the address itself count.
+func (f *Finder) Paths(addr uint64, limit int) ([]Path, error) {
+	target, err := f.heap.Target(addr)
 	if err != nil {
 		return nil, err
 	}
-	p := newPathfinder(h, program, ignore)
+	p := f.pathfinder(target.Shared)
 	p.target, p.addr = target.Object, addr
 	p.shared = target.Shared
 	var paths []Path
@@ -68,7 +87,8 @@ func Paths(h *typedheap.Heap, program root.Program, addr uint64, limit int, igno
 // named root is found before the runtime's own.
 type pathfinder struct {
 	heap    *typedheap.Heap
-	w       heaptype.Walker
+	walk    *edges.Walk
+	laid    *edges.Graph
 	roots   []*root.Entry
 	target  uint32
 	addr    uint64
@@ -85,7 +105,6 @@ type pathfinder struct {
 	cuts     map[reference]bool // on a path that was found
 	cutNodes objset.Set         // objects that hold such references
 
-	visited    uint32 // objects so far
 	holder     uint32 // object whose references are visited
 	holderType string // its type, once it is needed
 	someCut    bool   // some of its references are cut
@@ -104,13 +123,24 @@ type reference struct {
 	ref   uint32
 }
 
-func newPathfinder(h *typedheap.Heap, program root.Program, ignore func(holder, label string) bool) *pathfinder {
+// nowhere is the number of no object.
+const nowhere = ^uint32(0)
+
+// pathfinder returns a pathfinder, which walks or follows edges.
+func (f *Finder) pathfinder(walks bool) *pathfinder {
+	h := f.heap
 	p := &pathfinder{
-		heap: h, roots: root.List(h, program), target: ^uint32(0), ignore: ignore, classes: root.NewClasses(h.Types, program),
+		heap: h, roots: root.List(h, f.program), target: nowhere, ignore: f.ignore, classes: root.NewClasses(h.Types, f.program),
 		typeNames: make(map[typing.Typing]string), cuts: make(map[reference]bool), cutNodes: objset.New(h.NumNodes()),
 	}
 	p.ended = typing.NewEndings(h.Types)
-	p.w = heaptype.Walker{Types: h.Types, Emit: p.reference}
+	p.walk = edges.NewWalk(h, p.reference)
+	if !walks && !f.walks {
+		if f.laid == nil {
+			f.laid = p.lay()
+		}
+		p.laid = f.laid
+	}
 	return p
 }
 
@@ -187,13 +217,13 @@ func (l *levels) level(k int) []uint32 {
 func (p *pathfinder) search(l *levels) bool {
 	l.n, l.depth = 0, 0
 	l.begin()
-	visit := func(e heaptype.Edge) {
-		if node, ok := p.node(e); ok && p.seen.Add(node) {
+	add := func(node uint32) {
+		if p.seen.Add(node) {
 			l.order[l.n] = node
 			l.n++
 		}
 	}
-	p.fromRoots(func(_ *root.Entry, _ string, to uint64) { visit(heaptype.Edge{To: to}) })
+	p.rootTargets(add)
 	for {
 		level := l.level(l.depth - 1)
 		if len(level) == 0 || p.seen.Has(p.target) {
@@ -201,9 +231,20 @@ func (p *pathfinder) search(l *levels) bool {
 		}
 		l.begin()
 		for _, node := range level {
-			p.references(node, visit)
+			p.follow(node, add, nil)
 		}
 	}
+}
+
+// rootTargets visits what the roots of this phase refer to. It is not worth its code twice.
+//
+//go:noinline
+func (p *pathfinder) rootTargets(visit func(node uint32)) {
+	p.fromRoots(func(_ *root.Entry, _ string, to uint64) {
+		if node, ok := p.node(heaptype.Edge{To: to}); ok {
+			visit(node)
+		}
+	})
 }
 
 // fromRoots visits the references of the roots of this phase, except those that are cut or ignored.
@@ -235,34 +276,84 @@ func (p *pathfinder) detour(timer uint64) bool {
 // node returns the object or data that a reference leads to. Parts of maps and channels belong to
 // their holder. In a block that values share, only references to the target's own address count.
 func (p *pathfinder) node(e heaptype.Edge) (uint32, bool) {
-	h := p.heap
 	if e.Ref == heaptype.RefInternal {
 		return 0, false
 	}
-	s, obj := h.Model.Object(e.To)
-	if s == nil {
-		i, ok := h.Anonymous.At(e.To)
-		return h.AnonymousBase() + uint32(i), ok
-	}
-	ty := h.Typings.Of(obj)
-	if !h.Live.Marked.Has(obj) || ty.Layout == heaptype.LayoutInternal || p.classes.Of(ty.Type) > p.phase {
+	to, ok := p.walk.Target(e.To)
+	if !ok || !p.inPhase(to.Node, to.Typing) || to.Node == p.target && p.shared && e.To != p.addr {
 		return 0, false
 	}
-	if obj == p.target && p.shared && e.To != p.addr {
-		return 0, false
+	return to.Node, true
+}
+
+// inPhase reports whether the roots of this phase may hold an object.
+func (p *pathfinder) inPhase(node uint32, ty typing.Typing) bool {
+	return node >= p.heap.AnonymousBase() || p.classes.Of(ty.Type) <= p.phase
+}
+
+// part marks edges that lead to a part of a map or channel.
+const part = edges.Mark1
+
+// lay lays out the references of all objects, except those that are ignored.
+func (p *pathfinder) lay() *edges.Graph {
+	var by *edges.Writer
+	visit := func(e heaptype.Edge) {
+		if e.Ref == heaptype.RefInternal {
+			if obj, ok := p.part(e); ok {
+				by.Edge(obj | part)
+			}
+		} else if to, ok := p.walk.Target(e.To); ok {
+			by.Edge(to.Node)
+		}
 	}
-	return obj, true
+	return edges.Lay(p.heap, func(w *edges.Writer, node uint32) {
+		by = w
+		p.references(node, visit)
+	})
+}
+
+// part returns the object that is a part of a map or channel.
+func (p *pathfinder) part(e heaptype.Edge) (obj uint32, ok bool) {
+	s, obj := p.heap.Model.Object(e.To)
+	return obj, s != nil && p.heap.Live.Marked.Has(obj)
+}
+
+// follow visits what an object refers to, except by references that are cut or ignored. parts
+// visits the parts of a map or channel; nil: they are left out.
+func (p *pathfinder) follow(node uint32, visit, parts func(node uint32)) {
+	if p.laid == nil || p.cutNodes.Has(node) {
+		p.references(node, func(e heaptype.Edge) {
+			if to, ok := p.node(e); ok {
+				visit(to)
+			} else if e.Ref == heaptype.RefInternal && parts != nil {
+				if obj, ok := p.part(e); ok {
+					parts(obj)
+				}
+			}
+		})
+		return
+	}
+	for _, e := range p.walk.Laid(p.laid, node) {
+		switch to := e &^ (edges.Marks | edges.Last); {
+		case e&part == 0:
+			if p.inPhase(to, p.walk.TypingOf(to)) {
+				visit(to)
+			}
+		case parts != nil:
+			parts(to)
+		}
+		if e&edges.Last != 0 {
+			break
+		}
+	}
 }
 
 // references visits the references of one object, except those that are cut or ignored.
 func (p *pathfinder) references(node uint32, visit func(heaptype.Edge)) {
-	if p.visited++; p.visited%goruntime.ObjectsBetween == 0 {
-		p.heap.Model.InTime()
-	}
 	p.holder, p.holderType, p.visit = node, "", visit
 	p.someCut = p.cutNodes.Has(node)
-	p.partial, p.typed = !p.typing(node).Full, nil
-	p.heap.References(&p.w, node)
+	p.partial, p.typed = !p.walk.TypingOf(node).Full, nil
+	p.walk.From(node)
 }
 
 // reference visits a reference of the holder, but not the pointer of a typed one once more.
@@ -291,15 +382,8 @@ func (p *pathfinder) reference(e heaptype.Edge) {
 	p.visit(e)
 }
 
-func (p *pathfinder) typing(node uint32) typing.Typing {
-	if node >= p.heap.AnonymousBase() {
-		return p.heap.Anonymous.List[node-p.heap.AnonymousBase()].Typing
-	}
-	return p.heap.Typings.Of(node)
-}
-
 func (p *pathfinder) typeName(node uint32) string {
-	ty := p.typing(node)
+	ty := p.walk.TypingOf(node)
 	if ty.Type == 0 {
 		return ""
 	}
@@ -312,7 +396,7 @@ func (p *pathfinder) typeName(node uint32) string {
 }
 
 func (p *pathfinder) label(node uint32, e heaptype.Edge) string {
-	ty := p.typing(node)
+	ty := p.walk.TypingOf(node)
 	return heaptype.LabelOf(p.heap.Types.At(ty.Type), ty.Layout, e.Ref)
 }
 
@@ -339,17 +423,12 @@ func (p *pathfinder) retrace(l *levels) tracedPath {
 	leading := offheap.Make(last + 1) // by level: how many of its objects are in towards, first
 	defer offheap.Free(leading)
 	leads := false
-	look := func(e heaptype.Edge) {
-		if !leads {
-			to, ok := p.node(e)
-			leads = ok && towards.Has(to)
-		}
-	}
+	look := func(to uint32) { leads = leads || towards.Has(to) }
 	for k := last - 1; k >= 0; k-- {
 		level := l.level(k)
 		for _, node := range level {
 			leads = false
-			if p.references(node, look); leads {
+			if p.follow(node, look, nil); leads {
 				level[leading[k]] = node
 				leading[k]++
 			}
@@ -428,11 +507,7 @@ func (p *pathfinder) findBridges(t tracedPath) {
 	p.seen = objset.New(p.heap.NumNodes())
 	p.phase = root.ClassSpecial
 	todo := objset.NewWorklist(p.heap.NumNodes())
-	visit := func(e heaptype.Edge) {
-		node, ok := p.node(e)
-		if !ok {
-			return
-		}
+	take := func(node uint32) {
 		if k, on := place[node]; on {
 			reached = max(reached, k)
 		} else if p.seen.Add(node) {
@@ -441,8 +516,8 @@ func (p *pathfinder) findBridges(t tracedPath) {
 	}
 	for p.phase = root.ClassNamed; ; p.phase++ {
 		p.fromRoots(func(r *root.Entry, label string, to uint64) {
-			if !own[reference{root: r, label: label}] {
-				visit(heaptype.Edge{To: to})
+			if node, ok := p.node(heaptype.Edge{To: to}); ok && !own[reference{root: r, label: label}] {
+				take(node)
 			}
 		})
 		if p.phase == root.ClassSpecial {
@@ -451,7 +526,7 @@ func (p *pathfinder) findBridges(t tracedPath) {
 	}
 	for k := range t.Steps {
 		for node, ok := todo.Take(); ok; node, ok = todo.Take() {
-			p.references(node, visit)
+			p.follow(node, take, nil)
 		}
 		if reached < k {
 			for _, key := range t.keys[k] {
@@ -460,8 +535,8 @@ func (p *pathfinder) findBridges(t tracedPath) {
 		}
 		for _, node := range t.Steps[k].Objects {
 			p.references(node, func(e heaptype.Edge) {
-				if !own[reference{node: node, ref: e.Ref}] {
-					visit(e)
+				if to, ok := p.node(e); ok && !own[reference{node: node, ref: e.Ref}] {
+					take(to)
 				}
 			})
 		}
@@ -521,49 +596,46 @@ func (c *choices) least() (Step, []reference) {
 
 // Retained returns how many objects, of how many bytes, would be garbage if the object at an
 // address were, itself included: what the roots reach, less what they reach without it.
-func Retained(h *typedheap.Heap, program root.Program, addr uint64, ignore func(holder, label string) bool) (objects, bytes int64, err error) {
-	target, err := h.Target(addr)
+func (f *Finder) Retained(addr uint64) (objects, bytes int64, err error) {
+	target, err := f.heap.Target(addr)
 	if err != nil {
 		return 0, 0, err
 	}
-	allObjects, allBytes := reach(h, program, nil, ignore)
-	objects, bytes = reach(h, program, &target, ignore)
+	p := f.pathfinder(false)
+	allObjects, allBytes := p.reach(nowhere)
+	objects, bytes = p.reach(target.Object)
 	return allObjects - objects, allBytes - bytes, nil
 }
 
-// reach counts what the roots reach on paths that avoid the object without; nil: on all paths.
-func reach(h *typedheap.Heap, program root.Program, without *typedheap.Target, ignore func(holder, label string) bool) (objects, bytes int64) {
-	p := newPathfinder(h, program, ignore)
+// reach counts what the roots reach without passing through an object.
+func (p *pathfinder) reach(without uint32) (objects, bytes int64) {
+	h := p.heap
 	p.seen = objset.New(h.NumNodes())
-	if without != nil {
-		p.seen.Add(without.Object)
+	if without != nowhere {
+		p.seen.Add(without)
 	}
 	todo := objset.NewWorklist(h.NumNodes())
-	count := func(node uint32) {
-		if node < h.AnonymousBase() {
+	count := func(node uint32) bool {
+		isNew := p.seen.Add(node)
+		if isNew && node < h.AnonymousBase() {
 			objects++
 			bytes += int64(h.Model.SpanOf(node).ElemSize)
 		}
+		return isNew
 	}
-	visit := func(e heaptype.Edge) {
-		if e.Ref == heaptype.RefInternal {
-			if s, obj := h.Model.Object(e.To); s != nil && h.Live.Marked.Has(obj) && p.seen.Add(obj) {
-				count(obj)
-			}
-			return
-		}
-		if node, ok := p.node(e); ok && p.seen.Add(node) {
-			count(node)
+	take := func(node uint32) {
+		if count(node) {
 			todo.Add(node)
 		}
 	}
+	parts := func(obj uint32) { count(obj) }
 	for p.phase = root.ClassNamed; p.phase <= root.ClassWeak; p.phase++ {
 		if p.phase.IsTool() {
 			continue
 		}
-		p.fromRoots(func(_ *root.Entry, _ string, to uint64) { visit(heaptype.Edge{To: to}) })
+		p.rootTargets(take)
 		for node, ok := todo.Take(); ok; node, ok = todo.Take() {
-			p.references(node, visit)
+			p.follow(node, take, parts)
 		}
 	}
 	return objects, bytes

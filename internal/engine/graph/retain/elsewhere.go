@@ -3,7 +3,6 @@ package retain
 import (
 	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
 	"github.com/leakgate/leakgate/internal/engine/graph/root"
-	"github.com/leakgate/leakgate/internal/engine/heap/dataseg"
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
 	"github.com/leakgate/leakgate/internal/symbol"
@@ -73,5 +72,5 @@ func Elsewhere(
 // isHolder reports whether a root stays when others are cleared: variables, timers and the
 // runtime's own roots do.
 func isHolder(a *root.Root) bool {
-	return a.Class <= root.ClassLeftOut || a.Class == root.ClassTimer || a.Class == root.ClassRuntime && a.Kind != root.KindFrame && symbol.IsRuntime(a.Package) && a.Name != dataseg.UnnamedData
+	return a.Class <= root.ClassLeftOut || a.Class == root.ClassTimer || a.Class == root.ClassRuntime && a.Kind != root.KindFrame && symbol.IsRuntime(a.Package) && a.Name != symbol.UnnamedData
 }

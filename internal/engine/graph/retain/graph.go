@@ -2,17 +2,15 @@ package retain
 
 import (
 	"math/bits"
-	"runtime"
 	"sort"
-	"sync/atomic"
 
 	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
 	"github.com/leakgate/leakgate/internal/engine/graph/dominance"
+	"github.com/leakgate/leakgate/internal/engine/graph/edges"
 	"github.com/leakgate/leakgate/internal/engine/graph/root"
-	"github.com/leakgate/leakgate/internal/engine/heap/dataseg"
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
+	"github.com/leakgate/leakgate/internal/engine/heap/typing"
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
-	"github.com/leakgate/leakgate/internal/engine/memory/parallel"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 )
 
@@ -20,9 +18,9 @@ import (
 // order: objects, anonymous static data, small values, specials, and the variables that are roots.
 type graph struct {
 	*Result
-	edges     *dominance.Graph // nil if there are too many references
-	smallBase []uint32         // by block of the tiny allocator: where its values begin in smallAt
-	smallAt   []uint32         // index in small, by block, then by address
+	edges     *edges.Graph // nil if there are too many references
+	smallBase []uint32     // by block of the tiny allocator: where its values begin in smallAt
+	smallAt   []uint32     // index in small, by block, then by address
 	tool      []bool
 	test      []bool // by node: it belongs to a test
 	// roots that are variables, not collections of leftover objects
@@ -59,33 +57,37 @@ func (r *Result) layOut() *graph {
 	b.root0 = b.special0 + uint32(len(b.specials))
 	b.findSmall()
 	b.variables = b.findVariables()
-	tasks, edges := b.divide()
 	// Behind the objects' own references come those of compiler-made data, specials and variables,
 	// and once more those of objects with specials and of the heaps of timers.
-	rest := edges
+	more := uint64(0)
 	for i := range r.heap.Anonymous.List {
-		edges += uint64(len(r.heap.Anonymous.List[i].Mem)) / 8
+		more += uint64(len(r.heap.Anonymous.List[i].Mem)) / 8
 	}
 	for _, s := range b.specials {
-		edges += uint64(len(s.to))
+		more += uint64(len(s.to))
 	}
 	for _, v := range b.variables {
-		edges += uint64(len(v.to))
+		more += uint64(len(v.to))
 	}
 	for obj, on := range b.specialsByObject {
-		edges += r.heap.Model.SpanOf(obj).ElemSize/8 + uint64(len(on))
+		more += r.heap.Model.SpanOf(obj).ElemSize/8 + uint64(len(on))
 	}
 	for _, at := range r.heap.Timers.Heaps {
 		if s, _ := r.heap.Model.Object(at); s != nil {
-			edges += s.ElemSize/8 + 1
+			more += s.ElemSize/8 + 1
 		}
 	}
-	var ok bool
-	if b.edges, ok = dominance.NewGraph(uint64(b.root0)+uint64(len(b.variables)), edges); !ok {
+	layout := edges.Plan(r.heap.Model)
+	g, w, ok := layout.New(uint64(b.root0)+uint64(len(b.variables)), more)
+	if b.edges = g; !ok {
 		return b
 	}
-	b.objects(tasks)
-	w := dominance.Writer{Graph: b.edges, At: uint32(rest)}
+	layout.Objects(g, func(w *edges.Writer, s *goruntime.Span, obj uint32) {
+		if b.isCharged(obj) {
+			b.object(w, s, obj)
+			w.End()
+		}
+	})
 	b.timerHeaps(&w)
 	b.hanging(&w)
 	b.anonymous(&w)
@@ -127,7 +129,7 @@ func (b *graph) dominance(l dominance.Labelling) (d *dominance.Analysis, rest in
 }
 
 // edge adds a reference to an address, if its vertex is charged to a node of the report.
-func (b *graph) edge(w *dominance.Writer, to uint64) {
+func (b *graph) edge(w *edges.Writer, to uint64) {
 	if v, ok := b.vertex(to); ok {
 		w.Edge(v)
 	}
@@ -203,56 +205,8 @@ func (b *graph) smallValue(obj uint32, off uint8) (uint32, bool) {
 	return b.smallAt[b.smallIndex(obj, off)], true
 }
 
-// A layTask is some spans, whose objects' references lie in the graph from index at on.
-type layTask struct {
-	first, last int
-	at          uint32
-}
-
-// layTaskSize is how many references a task has room for, unless it is a single larger span.
-const layTaskSize = 1 << 18
-
-// divide makes tasks of all spans, and returns how many references they have room for together.
-func (b *graph) divide() (tasks []layTask, edges uint64) {
-	room := uint64(layTaskSize)
-	for i := range b.heap.Model.Spans {
-		s := &b.heap.Model.Spans[i]
-		if s.NoScan {
-			continue
-		}
-		words := uint64(s.NElems) * (s.ElemSize / 8)
-		if room += words; room > layTaskSize {
-			tasks, room = append(tasks, layTask{first: i, at: uint32(edges)}), words
-		}
-		tasks[len(tasks)-1].last = i + 1
-		edges += words
-	}
-	return tasks, edges
-}
-
-// objects lays out the references of all objects.
-func (b *graph) objects(tasks []layTask) {
-	var next atomic.Int64
-	parallel.Do(min(runtime.GOMAXPROCS(0), len(tasks)), func(int) {
-		w := dominance.Writer{Graph: b.edges}
-		for i := next.Add(1) - 1; i < int64(len(tasks)); i = next.Add(1) - 1 {
-			w.At = tasks[i].at
-			for k := tasks[i].first; k < tasks[i].last; k++ {
-				s := &b.heap.Model.Spans[k]
-				b.heap.Model.InTime()
-				for obj := s.FirstObj; !s.NoScan && obj < s.FirstObj+s.NElems; obj++ {
-					if b.isCharged(obj) {
-						b.object(&w, s, obj)
-						w.End()
-					}
-				}
-			}
-		}
-	})
-}
-
 // object begins the list of an object with its own references.
-func (b *graph) object(w *dominance.Writer, s *goruntime.Span, obj uint32) {
+func (b *graph) object(w *edges.Writer, s *goruntime.Span, obj uint32) {
 	w.Begin(obj)
 	mem := s.Bytes(obj)
 	ofTest := b.test[b.charged[obj]]
@@ -268,7 +222,7 @@ func (b *graph) object(w *dominance.Writer, s *goruntime.Span, obj uint32) {
 }
 
 // hanging writes the lists of objects with specials again, with references to the specials.
-func (b *graph) hanging(w *dominance.Writer) {
+func (b *graph) hanging(w *edges.Writer) {
 	for obj, on := range b.specialsByObject {
 		if !b.isCharged(obj) {
 			continue
@@ -287,7 +241,7 @@ func (b *graph) hanging(w *dominance.Writer) {
 
 // timerHeaps writes the lists of the runtime's arrays of timers again, without timers that are
 // roots of their own: the runtime is not what keeps these.
-func (b *graph) timerHeaps(w *dominance.Writer) {
+func (b *graph) timerHeaps(w *edges.Writer) {
 	roots := objset.New(b.heap.Model.NumObjects)
 	for i := range b.heap.Timers.Timers {
 		if s, obj := b.heap.Model.Object(b.heap.Timers.Timers[i].Addr); s != nil {
@@ -311,7 +265,7 @@ func (b *graph) timerHeaps(w *dominance.Writer) {
 	}
 }
 
-func (b *graph) anonymous(w *dominance.Writer) {
+func (b *graph) anonymous(w *edges.Writer) {
 	for i := range b.heap.Anonymous.List {
 		p := &b.heap.Anonymous.List[i]
 		at := b.heap.Segments.At(p.Addr)
@@ -411,7 +365,7 @@ func (b *graph) rootOf(main *attribute.Node, v uint32) *attribute.Node {
 // anonymousMemory returns a function that tells whether an address lies in compiler-made data that
 // is charged to a variable.
 func (b *graph) anonymousMemory() func(addr uint64) bool {
-	var list []*dataseg.Anonymous
+	var list []*typing.Anonymous
 	for i := range b.heap.Anonymous.List {
 		if b.charged[b.heap.AnonymousBase()+uint32(i)] != 0 {
 			list = append(list, &b.heap.Anonymous.List[i])

@@ -7,9 +7,9 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
 )
 
-// Held says what a set of nodes of a report keeps alive, in the counts and bytes of the
+// Retained says what a set of nodes of a report keeps alive, in the counts and bytes of the
 // attribution.
-type Held struct {
+type Retained struct {
 	// Objects that nothing but the set keeps: each path from the roots leads through an object that
 	// is charged to one of its nodes, or through the variable, for nodes that are roots.
 	Objects, Bytes int64
@@ -20,7 +20,7 @@ type Held struct {
 }
 
 // Held is what Find found for a node.
-func (r *Result) Held(n *attribute.Node) Held { return r.heldBy[n] }
+func (r *Result) Held(n *attribute.Node) Retained { return r.heldBy[n] }
 
 // Result is a record of which node each object was charged to.
 type Result struct {
@@ -38,9 +38,9 @@ type Result struct {
 	tiny    *attribute.TinyTable
 	entries []mapEntries
 	roots   []attribute.RootNode
-	heldBy  map[*attribute.Node]Held // by Find
-	graph   *graph                   // nil until it is needed
-	rest    int64                    // objects that no root of the report reaches
+	heldBy  map[*attribute.Node]Retained // by Find
+	graph   *graph                       // nil until it is needed
+	rest    int64                        // objects that no root of the report reaches
 }
 
 // A smallValue is a value in a block of the tiny allocator.

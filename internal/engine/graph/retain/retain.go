@@ -42,7 +42,7 @@ func run(h *typedheap.Heap, program root.Program, onCharge attribute.Charged, pa
 	return r.result, r
 }
 
-// Find computes what each node of the result holds (see Held), what each group of nodes holds
+// Find computes what each node of the result holds (see Retained), what each group of nodes holds
 // together, and what each set holds together. A set means the objects that are charged to one of
 // its nodes and are of the node's type. In a group a root node stands for its variable; in a set it
 // stands for such objects, too. A node may be in one group and in several sets. Find takes time in
@@ -62,13 +62,13 @@ func run(h *typedheap.Heap, program root.Program, onCharge attribute.Charged, pa
 //
 // Find gives up, and returns false, if the sets of nodes that retain objects are too many and too
 // different.
-func (r *Result) Find(groups, sets [][]*attribute.Node) (byGroup, bySet []Held, ok bool) {
+func (r *Result) Find(groups, sets [][]*attribute.Node) (byGroup, bySet []Retained, ok bool) {
 	b := r.layOut()
 	if b.edges == nil {
 		return nil, nil, false
 	}
 	ofNodes, ofSets := r.label(groups), r.labelSets(sets)
-	var byNode, held []Held
+	var byNode, held []Retained
 	find := func(i int) {
 		if i == 0 {
 			byNode, r.rest = b.held(ofNodes, b.labelNodes(ofNodes))
@@ -85,11 +85,11 @@ func (r *Result) Find(groups, sets [][]*attribute.Node) (byGroup, bySet []Held, 
 	if byNode == nil || held == nil {
 		return nil, nil, false
 	}
-	byGroup = make([]Held, len(groups))
+	byGroup = make([]Retained, len(groups))
 	for i, label := range ofNodes.groups {
 		byGroup[i] = byNode[label]
 	}
-	r.heldBy = make(map[*attribute.Node]Held, len(ofNodes.nodes))
+	r.heldBy = make(map[*attribute.Node]Retained, len(ofNodes.nodes))
 	for _, n := range ofNodes.nodes {
 		r.heldBy[n] = byNode[ofNodes.own[n]]
 	}
@@ -98,7 +98,7 @@ func (r *Result) Find(groups, sets [][]*attribute.Node) (byGroup, bySet []Held, 
 
 // held returns what each label holds, and how many objects no root of the report reaches; nil if
 // there are too many sets of labels. It changes nothing but the labels.
-func (b *graph) held(l *labels, given dominance.Labelling) (held []Held, rest int64) {
+func (b *graph) held(l *labels, given dominance.Labelling) (held []Retained, rest int64) {
 	d, rest := b.dominance(given)
 	defer d.Release()
 	if d.Full() {
@@ -111,7 +111,7 @@ func (b *graph) held(l *labels, given dominance.Labelling) (held []Held, rest in
 func (r *Result) Release() {
 	offheap.Free(r.charged)
 	r.charged = nil
-	if r.graph != nil && r.graph.edges != nil {
+	if r.graph != nil {
 		r.graph.edges.Release()
 	}
 }
@@ -176,9 +176,9 @@ func (r *Result) charges(l *labels, d *dominance.Analysis) map[chargeKey]*charge
 }
 
 // sum returns what each label holds.
-func (r *Result) sum(l *labels, d *dominance.Analysis) []Held {
+func (r *Result) sum(l *labels, d *dominance.Analysis) []Retained {
 	l.walked = make([]int, l.max+1)
-	held := make([]Held, l.max+1)
+	held := make([]Retained, l.max+1)
 	for _, n := range l.nodes {
 		l.above(n, func(label uint32) {
 			held[label].SharedObjects += n.Objects

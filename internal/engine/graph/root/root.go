@@ -225,7 +225,7 @@ func List(h *typedheap.Heap, program Program) []*Entry {
 	for _, r := range rs.list {
 		byLabel := func(i, j int) bool { return r.Label(&r.Edges[i]) < r.Label(&r.Edges[j]) }
 		if !sort.SliceIsSorted(r.Edges, byLabel) {
-			sort.SliceStable(r.Edges, byLabel) // package slices would take 16 KB of code
+			sort.SliceStable(r.Edges, byLabel)
 		}
 	}
 	if program.Listed != nil {
@@ -312,7 +312,7 @@ func (rs *set) base(g *goruntime.Goroutine) *Root {
 func (rs *set) frameRoot(r Root, v *stackvar.Var) Root {
 	r.File, r.Line = v.File, v.Line
 	if v.Func == nil {
-		r.Name, r.Kind, r.Class = "goroutine "+r.Goroutine, KindOther, ClassTemporary
+		r.Name, r.Kind, r.Class = symbol.GoroutineRoot+r.Goroutine, KindOther, ClassTemporary
 	} else {
 		r.Func = v.Func.Name
 		r.Package = symbol.Package(v.Owner)

@@ -6,6 +6,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/heap/timer"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // Pending sums up the timers that are one root.
@@ -30,10 +31,6 @@ func (p *Pending) add(t *timer.Pending, now int64) {
 	}
 }
 
-// runtimeTimers names the runtime's arrays of timers. Stopped timers stay there until the runtime
-// comes across them.
-const runtimeTimers = "runtime.(timers)"
-
 // timerRoots lists the pending timers. Timers of one Kind share a root.
 //
 //go:norace
@@ -55,7 +52,8 @@ func (rs *set) timerRoots() {
 		entry.Pending.add(t.Pending, h.Model.Now)
 		t.Edges(h.Types, func(label string, e heaptype.Edge) { entry.add(label, e, FromTimer, t.Addr) })
 	}
-	heaps := Root{Kind: KindOther, Name: runtimeTimers, Package: "runtime", Class: ClassRuntime, standard: true}
+	// Stopped timers stay in the runtime's arrays until it comes across them.
+	heaps := Root{Kind: KindOther, Name: symbol.TimerHeaps, Package: "runtime", Class: ClassRuntime, standard: true}
 	for _, at := range h.Timers.Heaps {
 		rs.entry(heaps, "").add("heap", heaptype.Edge{To: at}, FromTimer, at)
 	}

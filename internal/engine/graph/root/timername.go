@@ -32,7 +32,7 @@ func (rs *set) timerRoot(t *timer.Timer) Root {
 	default:
 		name = t.Call
 	}
-	r.Name = "timer(" + name + ")"
+	r.Name = symbol.TimerRoot + name + ")"
 	if r.Package = symbol.Package(name); rs.program.isTool(r.Package) {
 		r.Class = ClassToolTimer
 	}

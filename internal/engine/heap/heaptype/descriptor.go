@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
@@ -18,11 +17,11 @@ func (k *maker) byRuntimeType(addr uint64) *Type {
 		described = &k.passing
 	}
 	if t, ok := described.Get(addr); ok || addr == 0 {
-		return (*Type)(t)
+		return t
 	}
 	described.Add(addr, nil) // cyclic descriptors end here
 	t := k.findRuntimeType(addr)
-	described.Add(addr, unsafe.Pointer(t))
+	described.Add(addr, t)
 	if described == &k.passing {
 		if k.program.passing++; k.program.passing == maxPassing {
 			k.forget()
@@ -63,7 +62,7 @@ func (k *maker) findRuntimeType(addr uint64) *Type {
 // array or struct of known types. It returns nil for maps and channels, and for structs that the
 // compiler made without a name, such as the groups of a map.
 func (k *maker) madeAtRunTime(rt *goruntime.RType) *Type {
-	t := k.program.newType()
+	t := newIn[Type](k.program)
 	t.Kind, t.Size, t.variant = rt.Kind, rt.Size, variant{dict: rt.Addr}
 	elem := k.byRuntimeType(rt.Elem)
 	_, _, onHeap := k.m.Slot(rt.Addr)

@@ -16,7 +16,7 @@ type maker struct {
 	m        *goruntime.Model
 	nested   int                       // how many calls of byID are under way, one inside the other
 	offHeap  map[debuginfo.TypeID]bool // types of pointees: see notInHeap
-	passing  objset.AddressMap         // described, for descriptors that are no constants
+	passing  objset.AddressMap[Type]   // described, for descriptors that are no constants
 	surveyed *survey                   // nil until it is needed, which is once if the program lasts
 }
 
@@ -26,7 +26,7 @@ func newMaker(m *goruntime.Model, p *program) maker {
 
 // newType adds a type.
 func (k *maker) newType(name string, kind reflect.Kind, size uint64) *Type {
-	t := k.program.newType()
+	t := newIn[Type](k.program)
 	t.Name, t.Kind, t.Size = k.text(name), kind, size
 	return k.add(t)
 }
@@ -37,7 +37,7 @@ func (k *maker) add(t *Type) *Type {
 		t.Index = int32(len(k.types))
 		n := len(k.types)
 		if n == cap(k.types) {
-			more := k.typeList(2 * n)
+			more := listIn[*Type](k.program, 2*n)
 			copy(more, k.types)
 			k.types = more
 		}
@@ -52,7 +52,7 @@ func (k *maker) addOp(t *Type, o Op) {
 	o.label = k.text(o.label)
 	n := len(t.Ops)
 	if n == cap(t.Ops) {
-		more := k.opList(2*n + 1)
+		more := listIn[Op](k.program, 2*n+1)
 		copy(more, t.Ops)
 		t.Ops = more
 	}
@@ -283,7 +283,7 @@ func (k *maker) number(t *Type) {
 	words := room[:0]
 	if t.pointerWords(0, &words) {
 		if len(words) > 0 {
-			t.Words = k.wordList(len(words))
+			t.Words = listIn[uint32](k.program, len(words))
 			copy(t.Words, words)
 		}
 		for _, w := range words {

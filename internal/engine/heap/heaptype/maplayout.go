@@ -25,8 +25,8 @@ const groupPrefix = "noalg.map.group["
 
 // mapLayout finds the group type of a map type.
 func (k *maker) mapLayout(t *Type) *mapLayout {
-	l := k.newMapLayout()
-	l.Key, l.Val = k.program.newType(), k.program.newType()
+	l := newIn[mapLayout](k.program)
+	l.Key, l.Val = newIn[Type](k.program), newIn[Type](k.program)
 	key, val := k.names.Type(t.key), k.names.Type(t.Elem)
 	id, ok := k.names.TypeByName(groupPrefix + key.Name + "]" + val.Name)
 	if !ok {

@@ -23,16 +23,16 @@ type program struct {
 	free    []byte // of the last block of that memory
 
 	list     atomic.Pointer[[]*Type] // by Type.Index; 0 is unused
-	byRType  objset.AddressMap       // *Type, of descriptors that are constants
-	closures objset.AddressMap       // *Type by the function's address
+	byRType  objset.AddressMap[Type] // of descriptors that are constants
+	closures objset.AddressMap[Type] // by the function's address
 
 	elemOfString atomic.Pointer[Type]
 
 	mu sync.Mutex // guards what follows, and additions to the maps
 	// only makers use these
-	types      []*Type           // list, with types that are not published yet
-	origins    []origin          // by debuginfo.TypeID
-	described  objset.AddressMap // *Type by the address of the run-time descriptor, if that is a constant
+	types      []*Type                 // list, with types that are not published yet
+	origins    []origin                // by debuginfo.TypeID
+	described  objset.AddressMap[Type] // by the address of the run-time descriptor, if that is a constant
 	chanType   *Type
 	enclosures map[EnclosingQuery]*Type
 	passing    int // descriptors that are no constants, so that each snapshot makes their types again
@@ -57,7 +57,7 @@ func programOf(names *debuginfo.Index, bias uint64, own bool) *program {
 	if p.lasting {
 		p.byRType.Memory, p.closures.Memory, p.described.Memory = p.memory, p.memory, p.memory
 	}
-	p.types, p.origins = p.typeList(1), p.originList(names.NumTypes()+1)
+	p.types, p.origins = listIn[*Type](p, 1), listIn[origin](p, names.NumTypes()+1)
 	all := p.types
 	p.list.Store(&all)
 	if p.lasting {
@@ -98,74 +98,27 @@ func (p *program) text(s string) string {
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
-// The functions below make values and lists in the program's memory. One function for all, with a
-// type parameter, would add 15 KB to every test binary.
-
-//go:noinline
-func (p *program) newType() *Type {
-	if at := p.memory(unsafe.Sizeof(Type{})); at != nil {
-		return (*Type)(at)
+// listIn returns n zero values in the program's memory.
+func listIn[T any](p *program, n int) []T {
+	var zero T
+	if at := p.memory(uintptr(n) * unsafe.Sizeof(zero)); at != nil {
+		return unsafe.Slice((*T)(at), n)
 	}
-	return new(Type)
+	return make([]T, n)
 }
 
-func (p *program) typeList(n int) []*Type {
-	if at := p.memory(uintptr(n) * unsafe.Sizeof((*Type)(nil))); at != nil {
-		return unsafe.Slice((**Type)(at), n)
-	}
-	return make([]*Type, n)
-}
+// newIn returns a zero value in the program's memory.
+func newIn[T any](p *program) *T { return &listIn[T](p, 1)[0] }
 
-func (p *program) originList(n int) []origin {
-	if at := p.memory(uintptr(n) * unsafe.Sizeof(origin{})); at != nil {
-		return unsafe.Slice((*origin)(at), n)
-	}
-	return make([]origin, n)
-}
-
-func (p *program) opList(n int) []Op {
-	if at := p.memory(uintptr(n) * unsafe.Sizeof(Op{})); at != nil {
-		return unsafe.Slice((*Op)(at), n)
-	}
-	return make([]Op, n)
-}
-
-func (p *program) wordList(n int) []uint32 {
-	if at := p.memory(uintptr(n) * unsafe.Sizeof(uint32(0))); at != nil {
-		return unsafe.Slice((*uint32)(at), n)
-	}
-	return make([]uint32, n)
-}
-
+// captureList copies captured variables into the program's memory.
 func (p *program) captureList(of []debuginfo.Capture) []debuginfo.Capture {
-	if at := p.memory(uintptr(len(of)) * unsafe.Sizeof(debuginfo.Capture{})); at != nil {
-		list := unsafe.Slice((*debuginfo.Capture)(at), len(of))
-		copy(list, of)
-		for i := range list {
-			list[i].Name = p.text(list[i].Name)
-		}
-		return list
+	if !p.lasting {
+		return of
 	}
-	return of
-}
-
-func (p *program) newVariant() *typeVariant {
-	if at := p.memory(unsafe.Sizeof(typeVariant{})); at != nil {
-		return (*typeVariant)(at)
+	list := listIn[debuginfo.Capture](p, len(of))
+	for i, c := range of {
+		c.Name = p.text(c.Name)
+		list[i] = c
 	}
-	return new(typeVariant)
-}
-
-func (p *program) newMapLayout() *mapLayout {
-	if at := p.memory(unsafe.Sizeof(mapLayout{})); at != nil {
-		return (*mapLayout)(at)
-	}
-	return new(mapLayout)
-}
-
-func (p *program) newTrieLayout() *trieLayout {
-	if at := p.memory(unsafe.Sizeof(trieLayout{})); at != nil {
-		return (*trieLayout)(at)
-	}
-	return new(trieLayout)
+	return list
 }

@@ -2,7 +2,6 @@ package heaptype
 
 import (
 	"strings"
-	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
@@ -19,9 +18,9 @@ type Table struct {
 	Offsets offsets
 	*program
 
-	passing objset.AddressMap // *Type, of descriptors that are no constants
-	byItab  objset.AddressMap // *Type
-	funcs   objset.AddressMap // *Type by the address of a func value that is not on the heap
+	passing objset.AddressMap[Type] // of descriptors that are no constants
+	byItab  objset.AddressMap[Type]
+	funcs   objset.AddressMap[Type] // by the address of a func value that is not on the heap
 
 	make maker // guarded by program.mu
 }
@@ -126,10 +125,10 @@ func (tt *Table) byteType() *Type {
 // ByDescriptor returns the type of a run-time descriptor in the process, nil if it is not known.
 func (tt *Table) ByDescriptor(addr uint64) *Type {
 	if t, ok := tt.byRType.Get(addr); ok {
-		return (*Type)(t)
+		return t
 	}
 	if t, ok := tt.passing.Get(addr); ok {
-		return (*Type)(t)
+		return t
 	}
 	rt := tt.Model.Type(addr)
 	if rt == nil {
@@ -141,14 +140,14 @@ func (tt *Table) ByDescriptor(addr uint64) *Type {
 		known = &tt.passing
 	}
 	if t, ok := known.Get(addr); ok {
-		return (*Type)(t)
+		return t
 	}
 	t := k.byRuntimeType(addr)
 	if t != nil && rt.Direct {
 		t.direct.Store(true)
 	}
 	tt.publish()
-	known.Add(addr, unsafe.Pointer(t))
+	known.Add(addr, t)
 	return t
 }
 
@@ -156,19 +155,19 @@ func (tt *Table) ByDescriptor(addr uint64) *Type {
 // be no itab at the address.
 func (tt *Table) ofItab(tab uint64) (t *Type, ok bool) {
 	if t, ok := tt.byItab.Get(tab); ok {
-		return (*Type)(t), true
+		return t, true
 	}
 	if !tt.Model.Mem.Try(tab, 16) {
 		return nil, false
 	}
 	if t = tt.ByDescriptor(tt.Model.Mem.U64(tab + 8)); t != nil {
-		tt.add(&tt.byItab, tab, unsafe.Pointer(t))
+		tt.add(&tt.byItab, tab, t)
 	}
 	return t, true
 }
 
 // add adds an entry to a map, unless another goroutine has added it meanwhile.
-func (tt *Table) add(m *objset.AddressMap, addr uint64, value unsafe.Pointer) {
+func (tt *Table) add(m *objset.AddressMap[Type], addr uint64, value *Type) {
 	tt.mu.Lock()
 	defer tt.mu.Unlock()
 	if _, ok := m.Get(addr); !ok {
@@ -182,7 +181,7 @@ func (tt *Table) add(m *objset.AddressMap, addr uint64, value unsafe.Pointer) {
 //go:norace
 func (tt *Table) Closure(entry uint64) *Type {
 	if t, ok := tt.closures.Get(entry); ok {
-		return (*Type)(t)
+		return t
 	}
 	f := tt.Model.FuncAt(entry)
 	if f == nil || f.Entry != entry {
@@ -191,11 +190,11 @@ func (tt *Table) Closure(entry uint64) *Type {
 	defer tt.done()
 	k := tt.maker()
 	if t, ok := tt.closures.Get(entry); ok {
-		return (*Type)(t)
+		return t
 	}
 	t := k.closure(f)
 	tt.publish()
-	tt.closures.Add(entry, unsafe.Pointer(t))
+	tt.closures.Add(entry, t)
 	return t
 }
 
@@ -203,14 +202,14 @@ func (tt *Table) Closure(entry uint64) *Type {
 // nil if there is none.
 func (tt *Table) funcValue(fn uint64) *Type {
 	if t, ok := tt.funcs.Get(fn); ok {
-		return (*Type)(t)
+		return t
 	}
 	if !tt.Model.Mem.Try(fn, 8) {
 		return nil
 	}
 	t := tt.Closure(tt.Model.Mem.U64(fn))
 	if t != nil {
-		tt.add(&tt.funcs, fn, unsafe.Pointer(t))
+		tt.add(&tt.funcs, fn, t)
 	}
 	return t
 }
@@ -255,7 +254,7 @@ func (tt *Table) variant(t *Type, v variant) *Type {
 	}
 	made := k.variant(t, v)
 	tt.publish()
-	of := tt.newVariant()
+	of := newIn[typeVariant](tt.program)
 	of.variant, of.t, of.other = v, made, t.variants.Load()
 	t.variants.Store(of)
 	return made

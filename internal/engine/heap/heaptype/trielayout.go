@@ -38,7 +38,7 @@ func IsTrie(name string) bool {
 // trieLayout finds the layout of the nodes of a HashTrieMap type, unknownTrie if the debug
 // information lacks it.
 func (k *maker) trieLayout(t *Type) *trieLayout {
-	l := k.newTrieLayout()
+	l := newIn[trieLayout](k.program)
 	l.overflow = 8
 	for _, f := range k.names.Type(k.rootNode(t.Origin)).Fields {
 		if f.Name == "children" {
@@ -48,10 +48,10 @@ func (k *maker) trieLayout(t *Type) *trieLayout {
 	if strings.HasPrefix(t.Name, canonMapPrefix) {
 		// struct { isEntry bool; overflow pointer; key weak.Pointer[T]; hash uintptr }
 		id, _ := k.names.TypeByName("internal/runtime/atomic.Uintptr")
-		l.key = k.program.newType()
+		l.key = newIn[Type](k.program)
 		k.addOp(l.key, Op{Kind: opPointer, lazy: k.ref(id)})
 		k.number(l.key)
-		l.val, l.keyAt, l.valAt = k.program.newType(), 16, 24
+		l.val, l.keyAt, l.valAt = newIn[Type](k.program), 16, 24
 		return l
 	}
 	// go1.27 omits the entry type itself. Its layout is computed from its parts:

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"github.com/leakgate/leakgate/internal/engine/heap/dataseg"
+	"github.com/leakgate/leakgate/internal/engine/heap/typing"
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
 	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
 	"github.com/leakgate/leakgate/internal/engine/memory/parallel"
@@ -69,7 +69,7 @@ type Marking struct {
 
 // Begin marks what the collector's own roots refer to. workers is the number of markers. Finish has
 // to follow.
-func Begin(m *goruntime.Model, data *dataseg.Segments, workers int) (*Marking, error) {
+func Begin(m *goruntime.Model, data *typing.Segments, workers int) (*Marking, error) {
 	l := &Live{Marked: objset.New(m.NumObjects), Stacks: make([]Stack, 0, len(m.Goroutines))}
 	g := &Marking{Live: l, Markers: make([]Marker, workers)}
 	scanned, lists := objset.New(m.NumObjects), new(offheap.Blocks)

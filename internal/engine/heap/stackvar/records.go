@@ -1,6 +1,8 @@
 package stackvar
 
 import (
+	"math/bits"
+
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/internal/symbol"
@@ -39,7 +41,7 @@ func (w *stackWalk) waiting() {
 			if s := w.live[wait.Addr+off]; s != nil {
 				fv := temporaryOf(s)
 				fv.Type = t.Name
-				w.memory(w.vars.the(fv), "", t, heaptype.LayoutValue, wait.Addr, t.Size, 0)
+				w.memory(w.vars.intern(fv), "", t, heaptype.LayoutValue, wait.Addr, t.Size, 0)
 				break
 			}
 		}
@@ -65,7 +67,25 @@ func (w *stackWalk) deferred() {
 		}
 		w.used[s.Addr] = true
 		fv := temporaryOf(s)
-		fv.Name = "$defer"
-		w.reference(w.vars.the(fv), "", heaptype.Edge{To: s.Value, Size: t.Size, Type: t, Layout: heaptype.LayoutClosure, Confidence: heaptype.FromDynamic}, 0)
+		fv.Name = symbol.Deferred
+		w.reference(w.vars.intern(fv), "", heaptype.Edge{To: s.Value, Size: t.Size, Type: t, Layout: heaptype.LayoutClosure, Confidence: heaptype.FromDynamic}, 0)
+		if !t.HasPointers() && !s.OnStack {
+			w.wrapped(w.vars.intern(fv), s.Value)
+		}
+	}
+}
+
+// wrapped visits what a closure refers to that the compiler made around a deferred call: no debug
+// information lists what it holds.
+func (w *stackWalk) wrapped(fv *Var, closure uint64) {
+	span, obj := w.types.Model.Object(closure)
+	if span == nil || span.NoScan || !span.HasSmallMask() {
+		return
+	}
+	mem := span.Bytes(obj)
+	for mask := span.SmallMask(obj); mask != 0; mask &= mask - 1 {
+		if p := heaptype.Word(mem, 8*uint64(bits.TrailingZeros64(mask))); p != 0 {
+			w.visit(fv, "", heaptype.Edge{To: p})
+		}
 	}
 }

@@ -48,8 +48,8 @@ func New(types *heaptype.Table) *Finder {
 	return &Finder{types: types, byPC: make(map[uint64][]activeVar), vars: make(map[Var]*Var)}
 }
 
-// the returns the one Var that is equal to v.
-func (fd *Finder) the(v Var) *Var {
+// intern returns intern one Var that is equal to v.
+func (fd *Finder) intern(v Var) *Var {
 	known := fd.vars[v]
 	if known == nil {
 		known = &v
@@ -145,7 +145,7 @@ func (fd *Finder) Walk(st *live.Stack, visit func(v *Var, label string, e heapty
 				e.Layout, e.Confidence = heaptype.LayoutValue, heaptype.FromDynamic
 			}
 		}
-		visit(fd.the(temporaryOf(s)), "", e)
+		visit(fd.intern(temporaryOf(s)), "", e)
 	}
 }
 
@@ -183,7 +183,7 @@ func (fd *Finder) activeVars(f *goruntime.Frame, after bool) []activeVar {
 		}
 		for _, p := range l.Ranges {
 			if (p.Low == 0 && p.High == 0) || (p.Low <= link && link < p.High) {
-				vars = append(vars, activeVar{l, p, t, fd.the(varOf(f.Func, &l, t))})
+				vars = append(vars, activeVar{l, p, t, fd.intern(varOf(f.Func, &l, t))})
 			}
 		}
 	}
@@ -254,7 +254,7 @@ func (w *stackWalk) variable(v *activeVar) {
 	t, fv := v.typ, v.named
 	if t.Shaped {
 		t = w.bound(t)
-		fv = w.vars.the(varOf(w.frame.Func, &v.Local, t))
+		fv = w.vars.intern(varOf(w.frame.Func, &v.Local, t))
 	}
 	addr := w.frame.FP + uint64(v.place.CFAOffset)
 	if v.Deref {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/leakgate/leakgate/internal/engine/heap/dataseg"
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/heap/live"
 	"github.com/leakgate/leakgate/internal/engine/heap/stackvar"
@@ -17,6 +16,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/memory/parallel"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // Heap is the heap of a frozen process: what is alive, and of which type. It does not change until
@@ -24,22 +24,23 @@ import (
 type Heap struct {
 	Model     *goruntime.Model
 	Types     *heaptype.Table
-	Segments  *dataseg.Segments
+	Segments  *typing.Segments
 	Live      *live.Live
 	Timers    *timer.List
 	Vars      *stackvar.Finder
 	Typings   typing.Table
-	Anonymous *dataseg.AnonymousSet
+	Anonymous *typing.AnonymousSet
 	Confused  bool // types led to ever more walks, so that some were not followed
 }
 
-// Options say how the work is divided. The zero value will do; tests set others. The result does
-// not depend on them.
+// Options say whose heap it is, and how the work is divided. The zero value will do; tests set
+// others. The result does not depend on how it is divided.
 type Options struct {
 	Workers    int // goroutines; 0: as many as the heap is worth
 	DenseRound int // see inferrer.dense; 0: by the size of the heap
 	Portions   heaptype.PortionSizes
-	Own        bool // the process is this one: see heaptype.NewTable
+	Own        bool            // the process is this one: see heaptype.NewTable
+	Modules    *symbol.Modules // of the program; nil if they are not known
 }
 
 // Build marks the live objects of a process, and infers their types. Close gives back the memory
@@ -54,7 +55,7 @@ func Build(m *goruntime.Model, names *debuginfo.Index, options Options) (*Heap, 
 	if options.Workers == 0 {
 		options.Workers = parallel.Workers(m.NumObjects)
 	}
-	h := &Heap{Model: m, Types: types, Segments: dataseg.Load(types), Vars: stackvar.New(types)}
+	h := &Heap{Model: m, Types: types, Segments: typing.LoadSegments(types), Vars: stackvar.New(types)}
 	if h.Timers, err = timer.Load(types); err != nil {
 		return nil, err
 	}

@@ -1,10 +1,9 @@
 package typedheap
 
 import (
+	"iter"
 	"math/bits"
-	"sync/atomic"
 
-	"github.com/leakgate/leakgate/internal/engine/heap/dataseg"
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/heap/live"
 	"github.com/leakgate/leakgate/internal/engine/heap/stackvar"
@@ -13,6 +12,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
 	"github.com/leakgate/leakgate/internal/engine/memory/parallel"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // inferrer spreads types from references to the objects they lead to, in rounds: each round walks
@@ -22,7 +22,8 @@ import (
 type inferrer struct {
 	m        *goruntime.Model
 	types    *heaptype.Table
-	data     *dataseg.Segments
+	modules  *symbol.Modules
+	data     *typing.Segments
 	out      *inferred
 	offerers []*offerer
 	round    objset.Set         // objects that this round walks
@@ -50,13 +51,14 @@ type offerer struct {
 	found   []uint32 // objects that the next round walks
 	spare   []uint32
 	marks   *live.Marker
-	later   []offer             // typings of objects that this round walks, to be set after it
-	statics []dataseg.Anonymous // anonymous static data found in this round
-	fetched byte                // see goruntime.Model.Fetch
-	walked  uint32              // objects so far
-	partly  []uint32            // objects that were typed in part since deducing
+	later   []offer            // typings of objects that this round walks, to be set after it
+	statics []typing.Anonymous // anonymous static data found in this round
+	fetched byte               // see goruntime.Model.Fetch
+	walked  uint32             // objects so far
+	partly  []uint32           // objects that were typed in part since deducing
 
-	deductions []offer // typings to be set when all objects were examined
+	deductions  []offer // typings to be set when all objects were examined
+	temporaries []temporary
 }
 
 type offer struct {
@@ -80,7 +82,7 @@ const (
 type inferred struct {
 	Live      *live.Live
 	Typings   typing.Table
-	Anonymous *dataseg.AnonymousSet
+	Anonymous *typing.AnonymousSet
 	Confused  bool // the inference gave up, since types led to ever more walks
 }
 
@@ -90,13 +92,13 @@ type inferred struct {
 // change of an object's typing is an improvement in a strict order (typing.Better).
 //
 //go:norace
-func inferTypes(types *heaptype.Table, data *dataseg.Segments, timers *timer.List, o Options) (*inferred, error) {
+func inferTypes(types *heaptype.Table, data *typing.Segments, timers *timer.List, o Options) (*inferred, error) {
 	m := types.Model
 	marking, err := live.Begin(m, data, o.Workers)
 	if err != nil {
 		return nil, err
 	}
-	out := &inferred{Live: marking.Live, Typings: typing.NewTable(m.NumObjects), Anonymous: dataseg.NewAnonymousSet(types)}
+	out := &inferred{Live: marking.Live, Typings: typing.NewTable(m.NumObjects), Anonymous: typing.NewAnonymousSet(types)}
 	done := false
 	defer func() {
 		if !done { // a damaged heap
@@ -105,7 +107,7 @@ func inferTypes(types *heaptype.Table, data *dataseg.Segments, timers *timer.Lis
 	}()
 	out.Typings.Touch()
 	in := &inferrer{
-		m: m, types: types, data: data, out: out,
+		m: m, types: types, modules: o.Modules, data: data, out: out,
 		round: objset.New(m.NumObjects), next: objset.New(m.NumObjects), limit: minWalk,
 	}
 	if in.dense = o.DenseRound; in.dense == 0 {
@@ -131,7 +133,7 @@ func inferTypes(types *heaptype.Table, data *dataseg.Segments, timers *timer.Lis
 		}
 	}
 	in.share(len(marking.Stacks), func(o *offerer, i int) {
-		o.vars.Walk(&marking.Stacks[i], func(_ *stackvar.Var, _ string, e heaptype.Edge) { o.w.Emit(e) })
+		o.vars.Walk(&marking.Stacks[i], func(v *stackvar.Var, _ string, e heaptype.Edge) { o.root(v, e) })
 	})
 	for _, s := range marking.Specials {
 		first.special(s)
@@ -150,6 +152,7 @@ func inferTypes(types *heaptype.Table, data *dataseg.Segments, timers *timer.Lis
 	in.marked = true
 	in.spans((*offerer).allocated)
 	in.drain()
+	in.typeTemporaries()
 	in.deduce()
 	out.Anonymous.Sort()
 	done = true
@@ -161,19 +164,14 @@ func (in *inferrer) spans(look func(*offerer, *goruntime.Span)) {
 	in.share(len(in.m.Spans), func(o *offerer, i int) { look(o, &in.m.Spans[i]) })
 }
 
+// batchSize is how many numbers a goroutine takes at once.
+const batchSize = 64
+
 // share calls look with each number below n; the goroutines share the numbers.
 func (in *inferrer) share(n int, look func(*offerer, int)) {
-	const some = 64
-	var taken atomic.Int64
-	parallel.Do(len(in.offerers), func(i int) {
-		for {
-			end := int(taken.Add(some))
-			for k := end - some; k < min(end, n); k++ {
-				look(in.offerers[i], k)
-			}
-			if end >= n {
-				return
-			}
+	parallel.Share(len(in.offerers), n, batchSize, func(i int, mine iter.Seq[int]) {
+		for k := range mine {
+			look(in.offerers[i], k)
 		}
 	})
 }
@@ -215,10 +213,9 @@ func (in *inferrer) walkPortions() {
 	if len(in.aside) == 0 {
 		return
 	}
-	var taken atomic.Int64
-	parallel.Do(len(in.offerers), func(i int) {
-		for k := taken.Add(1); k <= int64(len(in.aside)); k = taken.Add(1) {
-			in.offerers[i].w.Portion(&in.aside[k-1])
+	parallel.Share(len(in.offerers), len(in.aside), 1, func(i int, mine iter.Seq[int]) {
+		for k := range mine {
+			in.offerers[i].w.Portion(&in.aside[k])
 		}
 	})
 }
@@ -276,23 +273,18 @@ const denseShare = 1 << 12
 // walkTogether walks the objects of a round in all goroutines, in the order of addresses, in which
 // the processor reads memory sooner.
 func (in *inferrer) walkTogether() {
-	const some = 64
-	var taken atomic.Int64
-	parallel.Do(len(in.offerers), func(i int) {
-		list := make([]uint32, 0, 64*some)
-		for {
-			end := int(taken.Add(some))
-			for k := end - some; k < min(end, len(in.round)); k++ {
-				for left := in.round[k]; left != 0; left &= left - 1 {
-					list = append(list, uint32(64*k+bits.TrailingZeros64(left)))
-				}
+	parallel.Share(len(in.offerers), len(in.round), batchSize, func(i int, words iter.Seq[int]) {
+		list := make([]uint32, 0, 64*batchSize)
+		for k := range words {
+			if cap(list)-len(list) < 64 {
+				in.offerers[i].walk(list)
+				list = list[:0]
 			}
-			in.offerers[i].walk(list)
-			list = list[:0]
-			if end >= len(in.round) {
-				return
+			for left := in.round[k]; left != 0; left &= left - 1 {
+				list = append(list, uint32(64*k+bits.TrailingZeros64(left)))
 			}
 		}
+		in.offerers[i].walk(list)
 	})
 }
 

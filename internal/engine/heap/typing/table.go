@@ -7,7 +7,6 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
-	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 )
 
 // Table is the typings of all objects, by object number: a word of four bytes for each, which is
@@ -79,13 +78,13 @@ func (t Table) Touch() {
 
 // Fetch reads an object's typing only to bring it into the processor's cache. Other goroutines may
 // replace it meanwhile.
-func (t Table) Fetch(obj uint32) uint32 { return rawmem.Load32(&t.words[obj]) }
+func (t Table) Fetch(obj uint32) uint32 { return offheap.Load32(&t.words[obj]) }
 
 // Load is Of while other goroutines may replace typings. word is for Replace.
 //
 //go:norace
 func (t Table) Load(obj uint32) (ty Typing, word uint32) {
-	word = rawmem.Load32(&t.words[obj])
+	word = offheap.Load32(&t.words[obj])
 	return t.unpack(word), word
 }
 
@@ -132,7 +131,7 @@ func (t Table) unpack(w uint32) Typing {
 func (a *aside) at(i uint32) Typing { return a.chunks[i/chunkLen].Load()[i%chunkLen] }
 
 // add appends a typing that does not fit into a word, and returns its word; false if the list is
-// full. The race detector does not see the write: readers get the word by package rawmem.
+// full. The race detector does not see the write: readers get the word by package offheap.
 //
 //go:norace
 func (a *aside) add(ty Typing) (word uint32, ok bool) {

@@ -144,11 +144,11 @@ func (s System) resourceLimits() []Limit {
 			}},
 		} {
 			rest, ok := strings.CutPrefix(line, l.prefix)
-			fields := strings.Fields(rest)
-			if !ok || len(fields) == 0 {
+			if !ok {
 				continue
 			}
-			most, err := strconv.ParseInt(fields[0], 10, 64)
+			value, _ := firstField(rest)
+			most, err := strconv.ParseInt(value, 10, 64)
 			now, ok := used[l.used]
 			if err == nil && ok {
 				l.Max, l.Room = most, most-now
@@ -169,21 +169,31 @@ func (s System) table(name, separator string) map[string]int64 {
 	}
 	found := make(map[string]int64)
 	for line := range strings.Lines(string(text)) {
-		key, rest, ok := strings.Cut(line, separator)
-		fields := strings.Fields(rest)
-		if !ok || len(fields) == 0 {
-			continue
+		key, rest, _ := strings.Cut(line, separator)
+		value, unit := firstField(rest)
+		if value == "" || value[0] < '0' || value[0] > '9' {
+			continue // an error would be allocated
 		}
-		n, err := strconv.ParseInt(fields[0], 10, 64)
+		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil {
 			continue
 		}
-		if len(fields) > 1 && fields[1] == "kB" {
+		if strings.TrimSpace(unit) == "kB" {
 			n <<= 10
 		}
 		found[key] = n
 	}
 	return found
+}
+
+// firstField returns the first of the fields of a text, and what follows it. It allocates nothing:
+// limits are read again and again during a scan.
+func firstField(text string) (first, rest string) {
+	text = strings.TrimSpace(text)
+	if i := strings.IndexAny(text, " \t"); i >= 0 {
+		return text[:i], text[i:]
+	}
+	return text, ""
 }
 
 // number reads a file with one number. "max", and numbers close to the largest int64, are no limit.

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
+	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
 )
 
 // A Range is a stretch of the frozen process's address space.
@@ -18,6 +18,9 @@ type Range struct{ Addr, Len uint64 }
 
 // End returns the first address behind the range.
 func (r Range) End() uint64 { return r.Addr + r.Len }
+
+// Holds reports whether all of another range lies in the range.
+func (r Range) Holds(other Range) bool { return r.Addr <= other.Addr && other.End() <= r.End() }
 
 // Overlaps reports whether the range has memory in common with one of others.
 func (r Range) Overlaps(others []Range) bool {
@@ -317,13 +320,13 @@ func (s *Space) read(addr, n uint64) []byte {
 // peek returns n bytes at addr if one bulk load brought all of them, else nil.
 func (s *Space) peek(addr, n uint64) []byte {
 	regions := *s.regions.Load()
-	i := int(rawmem.Load32(&s.recent))
+	i := int(offheap.Load32(&s.recent))
 	if i >= len(regions) || !regions[i].contains(addr) {
 		var ok bool
 		if i, ok = findRegion(regions, addr); !ok {
 			return nil
 		}
-		rawmem.Store32(&s.recent, uint32(i))
+		offheap.Store32(&s.recent, uint32(i))
 	}
 	r := &regions[i]
 	off := addr - r.Addr

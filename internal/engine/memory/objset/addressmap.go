@@ -8,9 +8,20 @@ import (
 
 // An AddressMap maps addresses to pointers; nil is a valid value, for an address with nothing to
 // know. Get takes no lock and may run at any time; calls of Add and Len must not overlap. Address 0
-// is no key. All values of a map are pointers to one type; type parameters would express that, but
-// each instantiation adds 10 KB to every test binary.
-type AddressMap struct {
+// is no key.
+type AddressMap[T any] struct{ addressMap }
+
+// Get returns the value of an address; ok is false if the address was not added.
+func (m *AddressMap[T]) Get(addr uint64) (value *T, ok bool) {
+	v, ok := m.get(addr)
+	return (*T)(v), ok
+}
+
+// Add sets the value of an address, which must not be 0.
+func (m *AddressMap[T]) Add(addr uint64, value *T) { m.add(addr, unsafe.Pointer(value)) }
+
+// addressMap is the code of all AddressMaps, whatever the type of their values.
+type addressMap struct {
 	Memory func(bytes uintptr) unsafe.Pointer // makes zeroed memory for the map; nil: it is on the heap
 	slots  atomic.Pointer[[]slot]             // a power of two of them, at most half in use
 	used   int
@@ -22,8 +33,7 @@ type slot struct {
 	value unsafe.Pointer
 }
 
-// Get returns the value of an address; ok is false if the address was not added.
-func (m *AddressMap) Get(addr uint64) (value unsafe.Pointer, ok bool) {
+func (m *addressMap) get(addr uint64) (value unsafe.Pointer, ok bool) {
 	if slots := m.slots.Load(); slots != nil && addr != 0 {
 		if s := findSlot(*slots, addr); atomic.LoadUint64(&s.addr) == addr {
 			return atomic.LoadPointer(&s.value), true
@@ -33,10 +43,9 @@ func (m *AddressMap) Get(addr uint64) (value unsafe.Pointer, ok bool) {
 }
 
 // Len returns the number of addresses. It must not run concurrently with Add.
-func (m *AddressMap) Len() int { return m.used }
+func (m *addressMap) Len() int { return m.used }
 
-// Add sets the value of an address, which must not be 0.
-func (m *AddressMap) Add(addr uint64, value unsafe.Pointer) {
+func (m *addressMap) add(addr uint64, value unsafe.Pointer) {
 	slots := m.slots.Load()
 	if slots == nil || 2*m.used >= len(*slots) {
 		old := slots
@@ -59,7 +68,7 @@ func (m *AddressMap) Add(addr uint64, value unsafe.Pointer) {
 	}
 }
 
-func (m *AddressMap) room(n int) []slot {
+func (m *addressMap) room(n int) []slot {
 	if m.Memory == nil {
 		return make([]slot, n)
 	}

@@ -5,7 +5,6 @@ package objset_test
 import (
 	"sync"
 	"testing"
-	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
 	"github.com/leakgate/leakgate/internal/testkit/require"
@@ -14,12 +13,9 @@ import (
 // TestAddrMap: readers find all addresses that were added before their lookup, while the map grows.
 func TestAddrMap(t *testing.T) {
 	const n = 10_000
-	var m objset.AddressMap
+	var m objset.AddressMap[int]
 	values := make([]int, n)
-	get := func(i int) (*int, bool) {
-		p, ok := m.Get(uint64(i+1) * 8)
-		return (*int)(p), ok
-	}
+	get := func(i int) (*int, bool) { return m.Get(uint64(i+1) * 8) }
 	steps := make(chan int)
 	var readers sync.WaitGroup
 	for range 4 {
@@ -39,7 +35,7 @@ func TestAddrMap(t *testing.T) {
 		if v := &values[i]; i%3 == 0 {
 			m.Add(uint64(i+1)*8, nil)
 		} else {
-			m.Add(uint64(i+1)*8, unsafe.Pointer(v))
+			m.Add(uint64(i+1)*8, v)
 		}
 		select {
 		case steps <- i + 1:

@@ -3,7 +3,7 @@ package objset
 import (
 	"sync/atomic"
 
-	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
+	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
 )
 
 // A Set is a set of numbers below the one that New was given, a bit each. Has, Add and Remove panic
@@ -51,10 +51,10 @@ func (s Set) Bits(i, n uint32) uint64 {
 //go:norace
 func (s Set) AddShared(i uint32) bool {
 	w, m := &s[i>>6], uint64(1)<<(i&63)
-	return rawmem.Load64(w)&m == 0 && atomic.OrUint64(w, m)&m == 0
+	return offheap.Load64(w)&m == 0 && atomic.OrUint64(w, m)&m == 0
 }
 
 // HasShared is like Has, while other goroutines may call AddShared.
 //
 //go:norace
-func (s Set) HasShared(i uint32) bool { return rawmem.Load64(&s[i>>6])>>(i&63)&1 != 0 }
+func (s Set) HasShared(i uint32) bool { return offheap.Load64(&s[i>>6])>>(i&63)&1 != 0 }

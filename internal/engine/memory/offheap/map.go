@@ -55,6 +55,11 @@ func Ask(bytes int64) {
 	}
 }
 
+// Fits reports whether the limits leave a number of bytes: for what is taken only if there is room.
+func Fits(bytes int64) bool {
+	return bytes < large || (headroom.System{}).Check(headroom.Need{Resident: bytes, Private: bytes, Address: bytes}) == nil
+}
+
 // Free gives back a list that Make returned, in its whole length.
 func Free(list []uint32) {
 	if len(list) == 0 {

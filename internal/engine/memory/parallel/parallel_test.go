@@ -1,6 +1,7 @@
 package parallel
 
 import (
+	"iter"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,6 +21,33 @@ func TestDo(t *testing.T) {
 			require.Equal(t, want, calls[i].Load(), "%d of %d", i, n)
 		}
 	}
+}
+
+// Each number has one worker. Workers may stop early.
+func TestShare(t *testing.T) {
+	for _, workers := range []int{1, 3} {
+		for _, n := range []int{0, 1, 63, 64, 65, 1000} {
+			for _, some := range []int{1, 64} {
+				seen := make([]atomic.Int32, n)
+				Share(workers, n, some, func(_ int, mine iter.Seq[int]) {
+					for k := range mine {
+						seen[k].Add(1)
+					}
+				})
+				for k := range seen {
+					require.EqualValues(t, 1, seen[k].Load(), "%d of %d", k, n)
+				}
+			}
+		}
+	}
+	var left atomic.Int32
+	Share(2, 1000, 64, func(_ int, mine iter.Seq[int]) {
+		for range mine {
+			left.Add(1)
+			break
+		}
+	})
+	require.EqualValues(t, 2, left.Load())
 }
 
 // The caller gets the panic of a worker, after all have ended.

@@ -18,14 +18,13 @@ const variable = "leakgate_native"
 // variable among the symbols of that file. If the library is not among the mappings, Find looks for
 // the variable in the program, which is the first mapped file. Errors are *UnknownError.
 func Find(maps []byte, mem Memory) (*Recorder, error) {
-	for line := range bytes.Lines(maps) {
-		m, ok := procmaps.Parse(bytes.TrimSuffix(line, []byte{'\n'}))
-		if name := string(m.Name); ok && strings.Contains(name, "/"+LibraryPrefix) {
+	for m := range procmaps.Areas(maps) {
+		if name := string(m.Name); strings.Contains(name, "/"+LibraryPrefix) {
 			return open(name, m.Start, mem)
 		}
 	}
-	for line := range bytes.Lines(maps) {
-		if m, ok := procmaps.Parse(bytes.TrimSuffix(line, []byte{'\n'})); ok && bytes.HasPrefix(m.Name, []byte{'/'}) {
+	for m := range procmaps.Areas(maps) {
+		if bytes.HasPrefix(m.Name, []byte{'/'}) {
 			if r, err := linked(string(m.Name), m.Start, mem); r != nil || err != nil {
 				return r, err
 			}

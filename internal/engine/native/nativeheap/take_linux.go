@@ -175,6 +175,26 @@ func OfFrozen(pid int, mem *image.Space) (*Contents, error) {
 	return w.contents(), nil
 }
 
+// OfAnother reads the heap of a frozen copy of another process, which runs the given executable
+// file. pid is the copy's process ID, and mem its memory. Errors are those of read.
+func OfAnother(pid int, program string, mem *image.Space) (*Heap, error) {
+	text, err := procmaps.Read("/proc/" + strconv.Itoa(pid) + "/maps")
+	if err != nil {
+		return nil, err
+	}
+	for plain := range 2 {
+		places := Places{program: program, plain: plain == 1}
+		var w *walk
+		if w, err = read(mem, areasOf(text), 0, &places); err == nil {
+			return &w.heap, nil
+		}
+		if errors.Is(err, ErrNone) {
+			break
+		}
+	}
+	return nil, err
+}
+
 // hasLibrary returns ErrNone for a program without a C library, before anything is opened.
 func hasLibrary(areas []Area, places *Places) error {
 	w := &walk{areas: areas, places: places}
@@ -193,11 +213,7 @@ func process() (areas []Area, live int, err error) {
 }
 
 func areasOf(text []byte) (areas []Area) {
-	for line := range bytes.Lines(text) {
-		m, ok := procmaps.Parse(bytes.TrimSuffix(line, []byte{'\n'}))
-		if !ok {
-			continue
-		}
+	for m := range procmaps.Areas(text) {
 		areas = append(areas, Area{m.Start, m.End, string(m.Mode) == "rw-p", string(m.Name)})
 	}
 	return areas

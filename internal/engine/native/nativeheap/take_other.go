@@ -23,3 +23,6 @@ func OfFrozen(int, *image.Space) (*Contents, error) { return nil, unsupported() 
 func unsupported() error {
 	return &UnknownError{"C's heap cannot be read on " + runtime.GOOS + "/" + runtime.GOARCH, "run the test on linux/amd64 or linux/arm64"}
 }
+
+// OfAnother is not supported on this system.
+func OfAnother(int, string, *image.Space) (*Heap, error) { return nil, unsupported() }

@@ -232,10 +232,7 @@ func (r *Result) holder(b *Blocks) *Holder {
 	return &r.Holders[len(r.Holders)-1]
 }
 
-// place returns the number of a place, from 1 on; 0 if it is cut. It is not inlined for the sake of
-// the size of test binaries.
-//
-//go:noinline
+// place returns the number of a place, from 1 on; 0 if it is cut.
 func (f *finder) place(p Place) int32 {
 	if f.cut.takes(&p) {
 		return 0

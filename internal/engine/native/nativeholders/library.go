@@ -4,10 +4,10 @@ import (
 	"path"
 	"sort"
 
-	"github.com/leakgate/leakgate/internal/engine/heap/dataseg"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile/native"
+	"github.com/leakgate/leakgate/internal/symbol"
 )
 
 // A library is a file that has variables: a shared library, or the program.
@@ -75,7 +75,7 @@ func (f *finder) variable(file string, at uint64, atStart bool, kind Kind) int32
 	case g != nil && !isGo:
 		p.Variable, p.File = g.Name, path.Base(file)
 	case g == nil:
-		p.Variable = dataseg.UnnamedData
+		p.Variable = symbol.UnnamedData
 	default:
 		label, t := labelAt(f.heap.Types.Names, g.Type, int64(at-f.heap.Model.Bias()-g.Addr))
 		if !t.allows(atStart) {

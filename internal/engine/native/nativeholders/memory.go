@@ -33,7 +33,7 @@ func (f *finder) writableStretches() ([]stretch, error) {
 	if err != nil {
 		return nil, err
 	}
-	// between needs a last range behind all others.
+	// a sentinel for between, behind all other ranges
 	without = append(image.Union(append(without, idle...)), image.Range{Addr: ^uint64(0)})
 	pages := openPages(f.pid)
 	defer pages.close()

@@ -27,8 +27,8 @@ type Options struct {
 	// NoFork has the memory read while the process is stopped, instead of a copy.
 	NoFork bool
 	// Check is called while all threads are stopped, to read the memory that it needs. If it
-	// returns goruntime.ErrUnsafePoint, the process goes on, and is stopped again some milliseconds
-	// later. nil: any moment will do.
+	// returns an error that goruntime.IsTransient, the process goes on, and is stopped again some
+	// milliseconds later. nil: any moment will do.
 	Check func(threads []goruntime.Thread) error
 	// SignalStack returns the bounds of the signal stack of a stopped thread by its stack pointer,
 	// 0 and 0 if the bounds are not known, or the thread is on that stack. It is called before the

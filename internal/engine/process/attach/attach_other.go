@@ -26,3 +26,6 @@ func (*Frozen) Copy([]image.Range) ([][]byte, error) { return nil, errors.ErrUns
 
 // Close does nothing.
 func (*Frozen) Close() error { return nil }
+
+// Shown returns no process.
+func (*Frozen) Shown() int { return 0 }

@@ -35,9 +35,8 @@ func find(pid int) (code instructions, err error) {
 	defer func() { _ = memory.Close() }()
 	const overlap = 16
 	buf := make([]byte, 1<<20)
-	for line := range bytes.Lines(maps) {
-		a, ok := procmaps.Parse(bytes.TrimSpace(line))
-		if !ok || !bytes.HasPrefix(a.Mode, []byte("r-x")) || len(a.Name) == 0 || string(a.Name) == "[vsyscall]" {
+	for a := range procmaps.Areas(maps) {
+		if !bytes.HasPrefix(a.Mode, []byte("r-x")) || len(a.Name) == 0 || string(a.Name) == "[vsyscall]" {
 			continue
 		}
 		for at := a.Start; at < a.End; at += uint64(len(buf)) - overlap {

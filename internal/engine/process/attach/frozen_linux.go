@@ -3,6 +3,7 @@
 package attach
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -27,9 +28,9 @@ type Frozen struct {
 	tracer        *tracer
 	on            *stopped // the stopped process, if there is no copy
 	since         time.Time
-	mapped        [][]byte // memory that Copy has handed out
-	gives         *giver   // nil: the copy keeps its memory
-	faults        int64    // of the process before it went on
+	mapped        [][]byte    // memory that Copy has handed out
+	pages         *pageReturn // nil: the copy keeps its memory
+	faults        int64       // of the process before it went on
 
 	signalStack func(sp uint64) (lo, hi uint64) // see Options
 }
@@ -88,6 +89,9 @@ func Take(pid int, options Options) (*Frozen, error) {
 	if pid == os.Getpid() {
 		return nil, &remedy.Unavailable{Cause: "this is the process itself", Remedy: "give the pid of another one"}
 	}
+	if err := waited(pid); err != nil {
+		return nil, err
+	}
 	f := &Frozen{pid: pid, signalStack: options.SignalStack}
 	switch {
 	case options.NoFork:
@@ -105,7 +109,7 @@ func Take(pid int, options Options) (*Frozen, error) {
 		}
 		f.tracer.end()
 		f.tracer = nil
-		if !errors.Is(err, goruntime.ErrUnsafePoint) && !errors.Is(err, errStill) {
+		if !goruntime.IsTransient(err) && !errors.Is(err, errStill) {
 			return nil, err
 		}
 		if f.Attempts == maxAttempts {
@@ -118,6 +122,10 @@ func Take(pid int, options Options) (*Frozen, error) {
 		wait = min(wait+wait/2, 20*time.Millisecond)
 	}
 }
+
+// Shown returns the number of the process whose files in /proc show the frozen one: that of the
+// copy, or of the process itself if there is no copy.
+func (f *Frozen) Shown() int { return cmp.Or(f.copied, f.pid) }
 
 // attempt stops the process once. It runs on the tracer's thread.
 func (f *Frozen) attempt(options Options) error {
@@ -167,7 +175,7 @@ func (f *Frozen) attempt(options Options) error {
 		f.reap()
 		return Refused(f.pid, err)
 	}
-	f.gives = newGiver(f.copied, code)
+	f.pages = newPageReturn(f.copied, code)
 	return nil
 }
 
@@ -216,10 +224,10 @@ func (f *Frozen) read(to []byte, addr uint64) (n int) {
 	for n < len(to) {
 		part := to[n:min(len(to), n+step)]
 		got, _ := f.memory.ReadAt(part, int64(addr)+int64(n))
-		if f.gives != nil && got > 0 {
-			f.gives.restore(part[:got], addr+uint64(n))
+		if f.pages != nil && got > 0 {
+			f.pages.restore(part[:got], addr+uint64(n))
 			if len(to) >= largeRoom { // it stays until Close
-				_ = f.tracer.do(func() error { f.gives.give(part[:got], addr+uint64(n)); return nil })
+				_ = f.tracer.do(func() error { f.pages.give(part[:got], addr+uint64(n)); return nil })
 			}
 		}
 		if n += got; got < len(part) {

@@ -26,6 +26,9 @@ const (
 	// first (linux/errno.h): the kernel restarts the call, or turns the value into EINTR.
 	restartFirst, restartLast = -516, -512
 
+	// nextTime bounds how long a thread may take to its next stop: with a fork of a large process.
+	nextTime = 30 * time.Second
+
 	// maxRestarts bounds how often an injected system call is restarted.
 	maxRestarts = 20
 )
@@ -35,7 +38,7 @@ const (
 // was interrupted in, if any. made is the process or thread that the call created, 0 if none.
 //
 // If this process is killed meanwhile, within some hundred microseconds, the thread restores
-// itself; see wayBack. A thread without a way back would go on with wrong registers.
+// itself; see restoreCode. A thread without a way back would go on with wrong registers.
 func (s *stopped) inject(t *thread, number uint64, args ...uint64) (result int64, made int, err error) {
 	saved := t.regs
 	var mask, all uint64 = 0, ^uint64(0)
@@ -43,7 +46,7 @@ func (s *stopped) inject(t *thread, number uint64, args ...uint64) (result int64
 		return 0, 0, fmt.Errorf("its signal mask: %w", err)
 	}
 	call := saved
-	back, err := s.wayBack(t, saved, mask)
+	back, err := s.restoreCode(t, saved, mask)
 	if err != nil {
 		back = 0
 	}
@@ -103,19 +106,26 @@ func (s *stopped) next(t *thread, request int) (syscall.WaitStatus, error) {
 	if err := ptrace(request, t.tid, 0, 0); err != nil {
 		return 0, err
 	}
-	var status syscall.WaitStatus
-	for {
-		_, err := syscall.Wait4(t.tid, &status, wall, nil)
+	status, err := await(t.tid)
+	if err == nil && !status.Stopped() {
+		delete(s.threads, t.tid)
+		return 0, errors.New("the thread has ended")
+	}
+	return status, err
+}
+
+// await waits until a thread has stopped or ended.
+func await(tid int) (syscall.WaitStatus, error) {
+	deadline := time.Now().Add(nextTime)
+	for spins := 0; ; spins++ {
+		status, changed, err := changeOf(tid)
 		switch {
-		case err == syscall.EINTR:
-			continue
-		case err != nil:
-			return 0, err
-		case !status.Stopped():
-			delete(s.threads, t.tid)
-			return 0, errors.New("the thread has ended")
+		case err != nil || changed:
+			return status, err
+		case time.Now().After(deadline):
+			return 0, errStill
 		}
-		return status, nil
+		rest(spins)
 	}
 }
 
@@ -182,8 +192,7 @@ func (s *stopped) fork() (pid int, inside int64, err error) {
 
 // adopt waits for a copy to stop, before its first instruction, and makes it die with this thread.
 func adopt(pid int) error {
-	var status syscall.WaitStatus
-	if _, err := syscall.Wait4(pid, &status, wall, nil); err != nil {
+	if _, err := await(pid); err != nil {
 		return err
 	}
 	// If memory is short, the kernel should kill the copy.
@@ -199,9 +208,8 @@ const reapTime = time.Second
 func (f *Frozen) reap() error {
 	_ = syscall.Kill(f.copied, syscall.SIGKILL)
 	for {
-		var status syscall.WaitStatus
-		_, err := syscall.Wait4(f.copied, &status, wall, nil)
-		if err != nil && err != syscall.EINTR || err == nil && (status.Exited() || status.Signaled()) {
+		status, err := await(f.copied)
+		if err != nil || status.Exited() || status.Signaled() {
 			break
 		}
 	}

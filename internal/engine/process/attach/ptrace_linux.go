@@ -18,6 +18,7 @@ import (
 
 // Requests, options and events of ptrace(2) that package syscall does not name.
 const (
+	ptraceGetSiginfo = 0x4202
 	ptraceSeize      = 0x4206
 	ptraceInterrupt  = 0x4207
 	ptraceSetSigmask = 0x420b
@@ -39,6 +40,9 @@ const (
 // errStill says that a thread did not stop in time.
 var errStill = errors.New("a thread does not stop")
 
+// ptrace does a request. Pointers in addr and data are to be converted where it is called.
+//
+//go:uintptrescapes
 func ptrace(request, tid int, addr, data uintptr) error {
 	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PTRACE, uintptr(request), uintptr(tid), addr, data, 0, 0); errno != 0 {
 		return errno
@@ -141,19 +145,24 @@ func (s *stopped) stop(deadline time.Time) error {
 			return nil
 		case time.Now().After(deadline):
 			return errStill
-		case spins > 1000:
-			time.Sleep(100 * time.Microsecond)
-		default:
-			runtime.Gosched()
 		}
+		rest(spins)
+	}
+}
+
+// rest lets others run between two looks at a thread that stops soon, or does not.
+func rest(spins int) {
+	if spins > 1000 {
+		time.Sleep(100 * time.Microsecond)
+	} else {
+		runtime.Gosched()
 	}
 }
 
 // poll checks for a change of a thread's state, and reports whether the thread has stopped or
 // ended.
 func (s *stopped) poll(t *thread) bool {
-	var status syscall.WaitStatus
-	got, err := syscall.Wait4(t.tid, &status, wall|syscall.WNOHANG, nil)
+	status, changed, err := changeOf(t.tid)
 	switch {
 	case err == syscall.ECHILD: // it has ended, or was made just before its maker was traced
 		if ptrace(ptraceSeize, t.tid, 0, optionSysGood|optionTraceClone) != nil {
@@ -162,10 +171,35 @@ func (s *stopped) poll(t *thread) bool {
 		}
 		_ = ptrace(ptraceInterrupt, t.tid, 0, 0)
 		return false
-	case got != t.tid:
+	case err != nil || !changed:
 		return false
 	}
 	return s.note(t, status)
+}
+
+// changeOf returns the status of a thread that has stopped or ended, if it has. The kernel reports
+// a stop once, to whichever thread of this process waits for the thread, such as one of
+// os/exec.(*Cmd).Wait: what such a thread has taken is told by why the thread is stopped (linux
+// kernel/exit.c, wait_task_stopped; kernel/signal.c, ptrace_do_notify).
+func changeOf(tid int) (status syscall.WaitStatus, changed bool, err error) {
+	got, err := syscall.Wait4(tid, &status, wall|syscall.WNOHANG, nil)
+	if err == syscall.EINTR {
+		err = nil
+	}
+	if err != nil || got == tid {
+		return status, err == nil, err
+	}
+	var why struct { // siginfo_t, of 128 bytes
+		signal, errno, code int32
+		_                   [116]byte
+	}
+	if ptrace(ptraceGetSiginfo, tid, 0, uintptr(unsafe.Pointer(&why))) != nil {
+		return 0, false, nil // it runs
+	}
+	if why.signal == int32(syscall.SIGTRAP) && (why.code>>8 != 0 || why.code == why.signal|0x80) {
+		return syscall.WaitStatus(why.code<<8 | 0x7f), true, nil // an event, or a system call
+	}
+	return syscall.WaitStatus(why.signal<<8 | 0x7f), true, nil
 }
 
 // note records a wait status of a thread, and reports whether the thread has stopped or ended.

@@ -19,9 +19,9 @@ import (
 // the room for one that has begun.
 const below, above = 12 << 10, 8 << 10
 
-// wayBack writes such a frame for a stopped thread that is to go on with these registers and this
-// signal mask, and returns the stack pointer at which rt_sigreturn finds it.
-func (s *stopped) wayBack(t *thread, regs general, mask uint64) (sp uint64, err error) {
+// restoreCode writes such a frame for a stopped thread that is to go on with these registers and
+// this signal mask, and returns the stack pointer at which rt_sigreturn finds it.
+func (s *stopped) restoreCode(t *thread, regs general, mask uint64) (sp uint64, err error) {
 	if s.code.sigreturn == 0 || s.signalStack == nil {
 		return 0, errors.New("its code has no return from signal handlers")
 	}

@@ -80,7 +80,7 @@ func abandon(t *testing.T, pid, tid int, lo, hi uint64, steps int, call []uint64
 		if err := ptrace(ptraceGetSigmask, tid, unsafe.Sizeof(mask), uintptr(unsafe.Pointer(&mask))); err != nil {
 			return err
 		}
-		back, err := s.wayBack(thread, regs, mask)
+		back, err := s.restoreCode(thread, regs, mask)
 		if err != nil {
 			s.detach() // the thread is in a signal handler
 			return nil

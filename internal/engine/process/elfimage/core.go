@@ -1,8 +1,6 @@
 package elfimage
 
 import (
-	"bytes"
-	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,6 +8,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
 )
 
 // Notes of a core file (elf(5), uapi/linux/elf.h) that readNotes reads. The notes of further
@@ -27,15 +26,13 @@ const (
 	statusRegisters = 112
 )
 
-var machines = map[elf.Machine]string{elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64"}
-
 // A Core is an opened core file, an image.Source and image.Lender. It is safe for concurrent use.
 // Memory that it hands out is valid until Close.
 type Core struct {
 	Threads []goruntime.Thread
 	exe     *Program
 	data    []byte
-	loads   []elf.ProgHeader // by address
+	loads   []segment // by address
 }
 
 // TruncatedError says that a core file is shorter than its headers say.
@@ -59,45 +56,45 @@ func OpenCore(path string, exe *Program) (_ *Core, err error) {
 			_ = c.Close()
 		}
 	}()
-	x, err := elf.NewFile(bytes.NewReader(c.data))
+	x, err := readHeader(c.data)
+	if truncated := (*TruncatedError)(nil); errors.As(err, &truncated) {
+		return nil, err
+	}
 	if err != nil {
-		if want := headersEnd(c.data); want > uint64(len(c.data)) {
-			return nil, &TruncatedError{want, uint64(len(c.data))}
-		}
 		return nil, fmt.Errorf("it is no core file: %w", err)
 	}
-	goarch, ok := machines[x.Machine]
+	goarch := objfile.Architectures[x.machine]
 	switch {
-	case x.Type != elf.ET_CORE:
-		return nil, fmt.Errorf("it is no core file, but %v", x.Type)
-	case x.Class != elf.ELFCLASS64 || x.Data != elf.ELFDATA2LSB || !ok:
-		return nil, fmt.Errorf("it is a core file of %v; amd64 and arm64 are supported", x.Machine)
+	case x.kind != typeCore:
+		return nil, fmt.Errorf("it is no core file, but an ELF file of type %d", x.kind)
+	case goarch == "":
+		return nil, fmt.Errorf("it is a core file of another processor, of number %d in ELF files; amd64 and arm64 are supported", x.machine)
 	case goarch != exe.GOARCH:
 		return nil, fmt.Errorf("it is a core file of %s, and the program of %s", goarch, exe.GOARCH)
-	case len(x.Progs) == 0xffff:
+	case len(x.segments) == 0xffff:
 		return nil, errors.New("the core file has more than 65,534 mappings, which is not supported")
 	}
-	var notes []elf.ProgHeader
+	var notes []segment
 	end := uint64(0)
-	for _, p := range x.Progs {
-		switch p.Type {
-		case elf.PT_LOAD:
-			c.loads = append(c.loads, p.ProgHeader)
-		case elf.PT_NOTE:
-			notes = append(notes, p.ProgHeader)
+	for _, p := range x.segments {
+		switch p.kind {
+		case segmentLoaded:
+			c.loads = append(c.loads, p)
+		case segmentOfNotes:
+			notes = append(notes, p)
 		}
-		if p.Off+p.Filesz < p.Off {
+		if p.offset+p.size < p.offset {
 			return nil, errors.New("a segment of the core file has impossible bounds")
 		}
-		end = max(end, p.Off+p.Filesz)
+		end = max(end, p.offset+p.size)
 	}
 	if end > uint64(len(c.data)) {
 		return nil, &TruncatedError{end, uint64(len(c.data))}
 	}
-	sort.Slice(c.loads, func(i, j int) bool { return c.loads[i].Vaddr < c.loads[j].Vaddr })
+	sort.Slice(c.loads, func(i, j int) bool { return c.loads[i].addr < c.loads[j].addr })
 	var auxv []byte
 	for _, p := range notes {
-		if a := c.readNotes(c.data[p.Off:][:p.Filesz], goruntime.RegisterLayouts[goarch]); a != nil {
+		if a := c.readNotes(c.data[p.offset:][:p.size], goruntime.RegisterLayouts[goarch]); a != nil {
 			auxv = a
 		}
 	}
@@ -110,37 +107,23 @@ func OpenCore(path string, exe *Program) (_ *Core, err error) {
 	return c, exe.Relocate(auxv, c.inOneSegment)
 }
 
-// headersEnd returns the end of the program headers of an ELF file, 0 if b is no ELF file.
-func headersEnd(b []byte) uint64 {
-	if len(b) < 64 || string(b[:4]) != elf.ELFMAG {
-		return 0
-	}
-	return binary.LittleEndian.Uint64(b[32:]) + uint64(binary.LittleEndian.Uint16(b[54:]))*uint64(binary.LittleEndian.Uint16(b[56:]))
-}
-
 // readNotes reads the threads' registers, and returns the auxiliary vector, nil if it is not there.
 func (c *Core) readNotes(b []byte, r goruntime.RegisterLayout) (auxv []byte) {
-	for len(b) >= 12 {
-		nameLen, descLen := uint64(binary.LittleEndian.Uint32(b)), uint64(binary.LittleEndian.Uint32(b[4:]))
-		kind := binary.LittleEndian.Uint32(b[8:])
-		at := 12 + (nameLen+3)&^3
-		if at+descLen > uint64(len(b)) {
-			return auxv
-		}
-		desc := b[at:][:descLen]
-		b = b[min(at+(descLen+3)&^3, uint64(len(b))):]
-		switch {
-		case kind == noteStatus:
-			if len(desc) < statusRegisters {
+	for n := range objfile.Notes(b, binary.LittleEndian) {
+		switch n.Kind {
+		case noteStatus:
+			if len(n.Data) < statusRegisters {
 				continue
 			}
-			if t, ok := r.General(int(binary.LittleEndian.Uint32(desc[statusTID:])), desc[statusRegisters:]); ok {
+			if t, ok := r.General(int(binary.LittleEndian.Uint32(n.Data[statusTID:])), n.Data[statusRegisters:]); ok {
 				c.Threads = append(c.Threads, t)
 			}
-		case kind == noteAuxv:
-			auxv = desc
-		case (kind == noteFloat || kind == noteXState) && len(c.Threads) > 0:
-			r.Vectors(&c.Threads[len(c.Threads)-1], desc)
+		case noteAuxv:
+			auxv = n.Data
+		case noteFloat, noteXState:
+			if len(c.Threads) > 0 {
+				r.Vectors(&c.Threads[len(c.Threads)-1], n.Data)
+			}
 		}
 	}
 	return auxv
@@ -166,8 +149,8 @@ func (c *Core) Lend(r image.Range) []byte {
 
 // segment returns the index of the segment that holds an address, or of the next one.
 func (c *Core) segment(addr uint64) (i int, holds bool) {
-	i = sort.Search(len(c.loads), func(i int) bool { return c.loads[i].Vaddr+c.loads[i].Memsz > addr })
-	return i, i < len(c.loads) && c.loads[i].Vaddr <= addr
+	i = sort.Search(len(c.loads), func(i int) bool { return c.loads[i].addr+c.loads[i].whole > addr })
+	return i, i < len(c.loads) && c.loads[i].addr <= addr
 }
 
 func (c *Core) inOneSegment(addr, n uint64) []byte {
@@ -176,8 +159,8 @@ func (c *Core) inOneSegment(addr, n uint64) []byte {
 		return nil
 	}
 	p := &c.loads[i]
-	if off := addr - p.Vaddr; off <= p.Filesz && n <= p.Filesz-off {
-		return c.data[p.Off+off:][:n:n]
+	if off := addr - p.addr; off <= p.size && n <= p.size-off {
+		return c.data[p.offset+off:][:n:n]
 	}
 	return nil
 }
@@ -214,13 +197,13 @@ func (c *Core) upTo(addr, n uint64) []byte {
 		return c.exe.From(addr, n)
 	}
 	p := &c.loads[i]
-	n = min(n, p.Vaddr+p.Memsz-addr)
-	off := addr - p.Vaddr
-	if off < p.Filesz {
-		n = min(n, p.Filesz-off)
-		return c.data[p.Off+off:][:n:n]
+	n = min(n, p.addr+p.whole-addr)
+	off := addr - p.addr
+	if off < p.size {
+		n = min(n, p.size-off)
+		return c.data[p.offset+off:][:n:n]
 	}
-	if b := c.exe.From(addr, n); b != nil || p.Filesz == 0 {
+	if b := c.exe.From(addr, n); b != nil || p.size == 0 {
 		return b
 	}
 	return make([]byte, min(n, maxZeros))

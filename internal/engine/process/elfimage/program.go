@@ -1,7 +1,6 @@
 package elfimage
 
 import (
-	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -29,12 +28,12 @@ func OpenProgram(path string) (*Program, error) {
 		return nil, err
 	}
 	defer x.Close()
-	if t := elf.Type(x.Type); t != elf.ET_EXEC && t != elf.ET_DYN {
-		return nil, fmt.Errorf("%s is no executable, but %v", path, t)
+	if x.Type != typeExecutable && x.Type != typeShared {
+		return nil, fmt.Errorf("%s is no executable, but an ELF file of type %d", path, x.Type)
 	}
 	f := &Program{BuildID: x.BuildID, GOARCH: x.GOARCH, entry: x.Entry, loads: x.Segments}
 	if f.GOARCH == "" {
-		return nil, fmt.Errorf("%s is for %v; amd64 and arm64 are supported", path, elf.Machine(x.Machine))
+		return nil, fmt.Errorf("%s is for another processor, of number %d in ELF files; amd64 and arm64 are supported", path, x.Machine)
 	}
 	if s := x.Section(".text"); s != nil {
 		f.text = image.Range{Addr: s.Addr, Len: s.Size}
@@ -111,7 +110,7 @@ func loadedBuildID(at, count, bias uint64, read func(addr, n uint64) []byte) str
 	}
 	b := read(at, count*size)
 	for ; len(b) >= size; b = b[size:] {
-		if elf.ProgType(binary.LittleEndian.Uint32(b)) != elf.PT_NOTE {
+		if binary.LittleEndian.Uint32(b) != segmentOfNotes {
 			continue
 		}
 		addr, n := binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[40:])

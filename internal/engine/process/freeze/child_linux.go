@@ -275,10 +275,10 @@ func (c *child) reap(options int) bool {
 	return true
 }
 
-// volunteer makes the child the first process to be killed when memory runs out: it is worth less
+// diesFirst makes the child the first process to be killed when memory runs out: it is worth less
 // than the program under test. On a system that does not allow it, nothing else is lost. (Package
 // os would set up the network poller, which shows in the program's descriptors.)
-func (c *child) volunteer() {
+func (c *child) diesFirst() {
 	fd, err := syscall.Open("/proc/"+strconv.Itoa(c.pid)+"/oom_score_adj", syscall.O_WRONLY|syscall.O_CLOEXEC, 0)
 	if err == nil {
 		_, _ = syscall.Write(fd, []byte("1000"))

@@ -54,8 +54,8 @@ func (p *Process) Release() error { return nil }
 // Close returns nil.
 func (p *Process) Close() error { return nil }
 
-// Withheld returns "".
-func Withheld([]Range) string { return "" }
+// NotForked returns "".
+func NotForked([]Range) string { return "" }
 
 func unsupported() error {
 	return &Error{

@@ -3,11 +3,11 @@
 package freeze
 
 import (
-	"bytes"
 	"os"
 	"sync"
 
-	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
+	"github.com/leakgate/leakgate/internal/engine/memory/image"
+	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
 	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
@@ -19,7 +19,7 @@ func (p *Process) Lend(r Range) []byte {
 	if !constants.hold(r) {
 		return nil
 	}
-	return rawmem.Bytes(uintptr(r.Addr), uintptr(r.Len))
+	return offheap.Bytes(uintptr(r.Addr), uintptr(r.Len))
 }
 
 // constants are the mappings found so far that nobody may write to. A program keeps its own
@@ -38,7 +38,7 @@ func (m *mappings) hold(r Range) bool {
 	m.Lock()
 	defer m.Unlock()
 	for _, k := range m.known {
-		if k.Addr <= r.Addr && r.End() <= k.End() {
+		if k.Holds(r) {
 			return true
 		}
 	}
@@ -49,26 +49,20 @@ func (m *mappings) hold(r Range) bool {
 	return ok
 }
 
-// findConstant looks for adjacent mappings that may be read but not written, and that hold a range
-// (proc(5), maps; the file lists mappings by address).
+// findConstant looks for adjacent mappings that may be read but not written, and that hold a range.
 func findConstant(r Range) (found Range, ok bool) {
 	list, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
 		return Range{}, false
 	}
-	for line := range bytes.Lines(list) {
-		a, ok := procmaps.Parse(bytes.TrimSpace(line))
-		switch {
-		case !ok || a.Start >= r.End():
-			return Range{}, false
-		case !a.Constant():
-			found = Range{}
-		case found.Len > 0 && found.End() == a.Start:
-			found.Len += a.End - a.Start
-		default:
-			found = Range{Addr: a.Start, Len: a.End - a.Start}
+	var all []Range
+	for a := range procmaps.Areas(list) {
+		if a.Constant() {
+			all = append(all, Range{Addr: a.Start, Len: a.End - a.Start})
 		}
-		if found.Addr <= r.Addr && r.End() <= found.End() {
+	}
+	for _, found := range image.Union(all) {
+		if found.Holds(r) {
 			return found, true
 		}
 	}

@@ -102,7 +102,7 @@ func take(ready func() bool, open func() (arena, error)) (_ *Process, alone bool
 		return nil, false, failed("forking", &remedy.Error{Call: "clone", Err: syscall.Errno(-pid)})
 	}
 	p.child.pid = pid
-	p.child.volunteer()
+	p.child.diesFirst()
 	p.pc, p.sp, p.g = p.control.pc, p.control.sp, p.control.g
 	if err := p.child.receive(0); err != nil {
 		return nil, false, failed("starting the frozen process", err)

@@ -10,10 +10,10 @@ import (
 	"github.com/leakgate/leakgate/internal/procmaps"
 )
 
-// Withheld returns the madvise advice by which the program keeps some of the ranges from forked
+// NotForked returns the madvise advice by which the program keeps some of the ranges from forked
 // processes: MADV_DONTFORK, which leaves them out, or MADV_WIPEONFORK, which makes them zeros. It
 // returns "" if there is no such advice, or the system does not tell.
-func Withheld(ranges []Range) (advice string) {
+func NotForked(ranges []Range) (advice string) {
 	list, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
 		return ""

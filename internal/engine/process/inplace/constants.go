@@ -1,10 +1,10 @@
-//go:build (linux || windows || darwin || freebsd) && (amd64 || arm64)
+//go:build (linux || windows || darwin) && (amd64 || arm64)
 
 package inplace
 
 import (
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
-	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
+	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
 )
 
 // constants returns the memory of this process that nobody may write to, and the tables of the
@@ -22,7 +22,7 @@ func (p *Plan) constants() []image.Piece {
 	}
 	pieces := make([]image.Piece, len(found))
 	for i, r := range found {
-		pieces[i] = image.Piece{Addr: r.Addr, Data: rawmem.Bytes(uintptr(r.Addr), uintptr(r.Len))}
+		pieces[i] = image.Piece{Addr: r.Addr, Data: offheap.Bytes(uintptr(r.Addr), uintptr(r.Len))}
 	}
 	return pieces
 }

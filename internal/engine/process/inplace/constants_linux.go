@@ -34,11 +34,7 @@ func readOnly(list []byte, tables []image.Range) []image.Range {
 		}
 		ofFile, holds = nil, false
 	}
-	for line := range bytes.Lines(list) {
-		a, ok := procmaps.Parse(bytes.TrimSpace(line))
-		if !ok {
-			continue
-		}
+	for a := range procmaps.Areas(list) {
 		if !bytes.Equal(a.Name, file) {
 			end()
 			file = a.Name

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
-	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
+	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 )
@@ -61,9 +61,9 @@ func (p *Plan) addModules(l *rtlayout.Lookup, large []image.Range) error {
 	if err := l.Err(); err != nil {
 		return err
 	}
-	word := func(a uintptr) uint64 { return uint64(rawmem.Word(a)) }
+	word := func(a uintptr) uint64 { return uint64(offheap.Word(a)) }
 	var c image.Chain
-	for m := p.places.at.Modules; m != 0; m = rawmem.Word(m + at.Next) {
+	for m := p.places.at.Modules; m != 0; m = offheap.Word(m + at.Next) {
 		if c.Returns(uint64(m)) {
 			return errors.New("the list of modules does not end")
 		}

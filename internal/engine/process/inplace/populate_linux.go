@@ -6,7 +6,6 @@ import (
 	"syscall"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
-	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
 
@@ -25,7 +24,7 @@ func (i *Image) prepare(c *control, small bool) (done bool, err error) {
 	}
 	c.touch()
 	c.prepared = true
-	clear(rawmem.Bytes(c.bits, c.pages()/8+1))
+	clear(offheap.Bytes(c.bits, c.pages()/8+1))
 	return true, nil
 }
 

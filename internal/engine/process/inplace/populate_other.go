@@ -1,11 +1,10 @@
-//go:build (windows || darwin || freebsd) && (amd64 || arm64)
+//go:build (windows || darwin) && (amd64 || arm64)
 
 package inplace
 
 import (
 	"github.com/leakgate/leakgate/internal/engine/memory/headroom"
 	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
-	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 	"github.com/leakgate/leakgate/internal/engine/process/freeze"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
@@ -22,8 +21,8 @@ func (i *Image) prepare(c *control, _ bool) (done bool, err error) {
 	if !i.pinned(c, mark) {
 		return false, nil
 	}
-	bits := rawmem.Bytes(c.bits, c.pages()/8+1)
-	provided := rawmem.Bytes(c.provided, (c.hi-c.lo)/provision)
+	bits := offheap.Bytes(c.bits, c.pages()/8+1)
+	provided := offheap.Bytes(c.provided, (c.hi-c.lo)/provision)
 	var last, total uintptr
 	for from, to := c.run(0); from < to; from, to = c.run(to) {
 		for p := from * rtlayout.PageSize / provision; p <= (to*rtlayout.PageSize-1)/provision; p++ {
@@ -41,7 +40,7 @@ func (i *Image) prepare(c *control, _ bool) (done bool, err error) {
 	}
 	for p := range provided {
 		if provided[p] != 0 {
-			if err := offheap.Provide(rawmem.Bytes(c.mirror+uintptr(p)*provision, provision)); err != nil {
+			if err := offheap.Provide(offheap.Bytes(c.mirror+uintptr(p)*provision, provision)); err != nil {
 				return false, refusedError(offheap.Refused("memory for a copy of the process", err))
 			}
 		}
@@ -59,7 +58,7 @@ func (i *Image) prepare(c *control, _ bool) (done bool, err error) {
 func (c *control) populate() {
 	for from, to := c.run(0); from < to; from, to = c.run(to) {
 		for p := from * rtlayout.PageSize / provision; p <= (to*rtlayout.PageSize-1)/provision; p++ {
-			if rawmem.Byte(c.provided+p) == 0 {
+			if offheap.Byte(c.provided+p) == 0 {
 				c.status = noRoom
 				return
 			}

@@ -1,4 +1,4 @@
-//go:build (linux || windows || darwin || freebsd) && (amd64 || arm64)
+//go:build (linux || windows || darwin) && (amd64 || arm64)
 
 package inplace
 
@@ -14,7 +14,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/memory/headroom"
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
-	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
 	"github.com/leakgate/leakgate/internal/engine/memory/remedy"
 	"github.com/leakgate/leakgate/internal/engine/process/freeze"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
@@ -38,7 +37,7 @@ type Image struct {
 	held          []image.Piece
 	areas         [][]byte // memory from the system, to be released; the first is the control's
 	plan          *Plan
-	spares        bool // the next copy may use the areas: the process has no need of the address space
+	keepsAreas    bool // the areas are kept for the next copy: address space is not limited
 }
 
 // ErrRestless is the error of a heap that grew faster than it could be copied.
@@ -100,7 +99,7 @@ func (p *Plan) take(ready func() bool, limit int64, marks bool) (_ *Image, err e
 			i.pc, i.sp, i.g, i.size = c.pc, c.sp, c.g, int64(c.heapBytes+c.otherBytes)
 			i.hold(c, p.constants())
 			c.copied += uintptr(i.size)
-			i.spares = small && c.copied <= maxSpared && !headroom.HasOwn()
+			i.keepsAreas = small && c.copied <= maxSpared && !headroom.HasOwn()
 			return i, nil
 		}
 		if err := i.drop(1); err != nil { // all but the control area
@@ -138,7 +137,7 @@ func (i *Image) try(c *control, ready func() bool, limit int64) (done bool, err 
 		return false, &freeze.Error{Op: operation, Err: ErrSize}
 	}
 	if len(i.areas) > 1 && c.hasRoom() {
-		clear(rawmem.Bytes(c.bits, c.pages()/8+1))
+		clear(offheap.Bytes(c.bits, c.pages()/8+1))
 	} else if err := i.room(c); err != nil {
 		return false, err
 	}
@@ -287,14 +286,14 @@ func (c *control) pages() uintptr { return (c.hi - c.lo) / rtlayout.PageSize }
 //go:nocheckptr
 func (c *control) run(from uintptr) (first, end uintptr) {
 	pages := c.pages()
-	for from < pages && rawmem.Byte(c.bits+from/8)>>(from&7)&1 == 0 {
-		if from&7 == 0 && rawmem.Byte(c.bits+from/8) == 0 {
+	for from < pages && offheap.Byte(c.bits+from/8)>>(from&7)&1 == 0 {
+		if from&7 == 0 && offheap.Byte(c.bits+from/8) == 0 {
 			from += 7
 		}
 		from++
 	}
 	end = from
-	for end < pages && rawmem.Byte(c.bits+end/8)>>(end&7)&1 != 0 {
+	for end < pages && offheap.Byte(c.bits+end/8)>>(end&7)&1 != 0 {
 		end++
 	}
 	return from, end
@@ -304,7 +303,7 @@ func (c *control) run(from uintptr) (first, end uintptr) {
 // keep page tables of their own learn of pages one by one, which takes longer than to copy.
 func (c *control) touch() {
 	write := func(at, size uintptr) {
-		for b := rawmem.Bytes(at, size); len(b) > 0; b = b[min(4096, len(b)):] {
+		for b := offheap.Bytes(at, size); len(b) > 0; b = b[min(4096, len(b)):] {
 			b[0] = 0
 		}
 	}
@@ -333,11 +332,11 @@ func (i *Image) hold(c *control, constants []image.Piece) {
 	for from, to := c.run(0); from < to; from, to = c.run(to) {
 		i.held = append(i.held, image.Piece{
 			Addr: uint64(c.lo + from*rtlayout.PageSize),
-			Data: rawmem.Bytes(c.mirror+from*rtlayout.PageSize, (to-from)*rtlayout.PageSize),
+			Data: offheap.Bytes(c.mirror+from*rtlayout.PageSize, (to-from)*rtlayout.PageSize),
 		})
 	}
 	for _, r := range unsafe.Slice((*region)(pointer(c.regions)), c.nregions) {
-		i.held = append(i.held, image.Piece{Addr: uint64(r.addr), Data: rawmem.Bytes(r.at, r.size)})
+		i.held = append(i.held, image.Piece{Addr: uint64(r.addr), Data: offheap.Bytes(r.at, r.size)})
 	}
 	sort.Slice(i.held, func(a, b int) bool { return i.held[a].Addr < i.held[b].Addr })
 }
@@ -367,8 +366,8 @@ func (i *Image) Frozen() time.Duration { return i.frozen }
 // be used afterwards. Further calls do nothing.
 func (i *Image) Close() error {
 	i.held = nil
-	if i.spares {
-		i.spares, i.areas = false, i.plan.swapSpare(i.areas) // it may have the memory of another copy
+	if i.keepsAreas {
+		i.keepsAreas, i.areas = false, i.plan.swapSpare(i.areas) // it may have the memory of another copy
 	}
 	return i.drop(0)
 }

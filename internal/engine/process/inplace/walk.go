@@ -1,11 +1,11 @@
-//go:build (linux || windows || darwin || freebsd) && (amd64 || arm64)
+//go:build (linux || windows || darwin) && (amd64 || arm64)
 
 package inplace
 
 import (
 	"unsafe"
 
-	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
+	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
 
@@ -93,7 +93,7 @@ func pointer(a uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointe
 func walk(at uintptr) {
 	c := (*control)(pointer(at))
 	c.status, c.nregions, c.heapBytes, c.otherBytes, c.min, c.max = whole, 0, 0, 0, ^uintptr(0), 0
-	if c.mode != measure && rawmem.Half(c.places.at.Phase) != 0 {
+	if c.mode != measure && offheap.Half(c.places.at.Phase) != 0 {
 		c.status = collecting
 		return
 	}
@@ -109,13 +109,13 @@ func walk(at uintptr) {
 		c.takeOutsideHeap(v.addr, v.size)
 	}
 	all := c.places.at.Heap + c.places.mheap.AllSpans
-	c.takeOutsideHeap(rawmem.Word(all), rawmem.Word(all+8)*8)
-	for a := rawmem.Word(c.places.tables.Chunks); a != 0; a = rawmem.Word(a) {
+	c.takeOutsideHeap(offheap.Word(all), offheap.Word(all+8)*8)
+	for a := offheap.Word(c.places.tables.Chunks); a != 0; a = offheap.Word(a) {
 		c.takeOutsideHeap(a, chunkSize)
 	}
-	c.walkBits(rawmem.Word(c.places.tables.NextBits))
-	c.walkBits(rawmem.Word(c.places.tables.CurrentBits))
-	c.walkBits(rawmem.Word(c.places.tables.PreviousBits))
+	c.walkBits(offheap.Word(c.places.tables.NextBits))
+	c.walkBits(offheap.Word(c.places.tables.CurrentBits))
+	c.walkBits(offheap.Word(c.places.tables.PreviousBits))
 }
 
 // walkSpans takes spans of objects with pointers. Of spans of objects without pointers it takes
@@ -128,14 +128,14 @@ func walk(at uintptr) {
 //go:nocheckptr
 func (c *control) walkSpans() {
 	p := &c.places
-	list, n := rawmem.Word(p.at.Heap+p.mheap.AllSpans), rawmem.Word(p.at.Heap+p.mheap.AllSpans+8)
+	list, n := offheap.Word(p.at.Heap+p.mheap.AllSpans), offheap.Word(p.at.Heap+p.mheap.AllSpans+8)
 	for i := uintptr(0); i < n; i++ {
-		s := rawmem.Word(list + 8*i)
-		state := rawmem.Byte(s + p.mspan.State)
+		s := offheap.Word(list + 8*i)
+		state := offheap.Byte(s + p.mspan.State)
 		if state != rtlayout.SpanInUse && state != rtlayout.SpanManual {
 			continue
 		}
-		base, size := rawmem.Word(s+p.mspan.StartAddr), rawmem.Word(s+p.mspan.Pages)*rtlayout.PageSize
+		base, size := offheap.Word(s+p.mspan.StartAddr), offheap.Word(s+p.mspan.Pages)*rtlayout.PageSize
 		if c.mode == measure {
 			if base < c.min {
 				c.min = base
@@ -149,7 +149,7 @@ func (c *control) walkSpans() {
 		}
 		switch {
 		case c.marks:
-			if state == rtlayout.SpanInUse && rawmem.Word(s+p.mspan.ElemSize) <= rtlayout.MaxHeapBits {
+			if state == rtlayout.SpanInUse && offheap.Word(s+p.mspan.ElemSize) <= rtlayout.MaxHeapBits {
 				c.takeOutsideHeap(base+size-rtlayout.InlineMarkBits, rtlayout.InlineMarkBits)
 			}
 			continue
@@ -157,7 +157,7 @@ func (c *control) walkSpans() {
 			if size > poolSpan {
 				continue // walkStacks takes what is in use
 			}
-		case rawmem.Byte(s+p.mspan.Class)&1 != 0 && rawmem.Word(s+p.mspan.ElemSize) > rtlayout.MaxHeapBits:
+		case offheap.Byte(s+p.mspan.Class)&1 != 0 && offheap.Word(s+p.mspan.ElemSize) > rtlayout.MaxHeapBits:
 			if size > rtlayout.ArenaSize {
 				c.heap(base+size-rtlayout.PageSize, rtlayout.PageSize)
 			}
@@ -174,15 +174,15 @@ func (c *control) walkSpans() {
 //go:nocheckptr
 func (c *control) walkStacks() {
 	p := &c.places
-	list, n := rawmem.Word(p.at.AllGs), rawmem.Word(p.at.AllGs+8)
+	list, n := offheap.Word(p.at.AllGs), offheap.Word(p.at.AllGs+8)
 	for i := uintptr(0); i < n; i++ {
-		g := rawmem.Word(list + 8*i)
-		status := rawmem.Half(g+p.g.Status) &^ rtlayout.Scanning
+		g := offheap.Word(list + 8*i)
+		status := offheap.Half(g+p.g.Status) &^ rtlayout.Scanning
 		if status == rtlayout.Idle || status == rtlayout.Dead || status == rtlayout.DeadExtra {
 			continue
 		}
-		lo, hi, sp := rawmem.Word(g+p.g.StackLo), rawmem.Word(g+p.g.StackHi), rawmem.Word(g+p.g.SP)
-		if sys := rawmem.Word(g + p.g.SyscallSP); sys != 0 {
+		lo, hi, sp := offheap.Word(g+p.g.StackLo), offheap.Word(g+p.g.StackHi), offheap.Word(g+p.g.SP)
+		if sys := offheap.Word(g + p.g.SyscallSP); sys != 0 {
 			sp = sys
 		} else if status == rtlayout.Running {
 			sp = lo
@@ -206,7 +206,7 @@ func (c *control) walkStacks() {
 //go:norace
 //go:nocheckptr
 func (c *control) walkBits(a uintptr) {
-	for ; a != 0; a = rawmem.Word(a + c.places.tables.Next) {
+	for ; a != 0; a = offheap.Word(a + c.places.tables.Next) {
 		c.takeOutsideHeap(a, c.places.tables.Size)
 	}
 }

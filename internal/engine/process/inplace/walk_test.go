@@ -36,21 +36,21 @@ func TestPinnedIsBare(t *testing.T) {
 func TestBareFinds(t *testing.T) {
 	const marks = "//go:nosplit\n//go:norace\n//go:nocheckptr\n"
 	for body, fault := range map[string]string{
-		"println()":                  `walkBits calls "println"`,
-		"_ = make([]byte, 10)":       `walkBits calls "make"`,
-		"syscall.Syscall(1, 2)":      `walkBits calls "Syscall"`,
-		"lock.Lock()":                `walkBits calls "Lock"`,
-		"go c.walkSpans()":           "walkBits has *ast.GoStmt",
-		"defer c.walkSpans()":        "walkBits has *ast.DeferStmt",
-		"<-c.done":                   "walkBits receives",
-		"c.done <- 1":                "walkBits has *ast.SendStmt",
-		"_ = &control{}":             "walkBits has *ast.CompositeLit",
-		"for range c.list {}":        "walkBits has *ast.RangeStmt",
-		"func() {}()":                "walkBits has *ast.FuncLit",
-		"c.a, c.b = c.b, c.a":        "",
-		"c.unmarked()":               "unmarked is not marked //go:nosplit",
-		"for { c.walkSpans() }":      "",
-		"c.walkBits(rawmem.Byte(1))": "",
+		"println()":                   `walkBits calls "println"`,
+		"_ = make([]byte, 10)":        `walkBits calls "make"`,
+		"syscall.Syscall(1, 2)":       `walkBits calls "Syscall"`,
+		"lock.Lock()":                 `walkBits calls "Lock"`,
+		"go c.walkSpans()":            "walkBits has *ast.GoStmt",
+		"defer c.walkSpans()":         "walkBits has *ast.DeferStmt",
+		"<-c.done":                    "walkBits receives",
+		"c.done <- 1":                 "walkBits has *ast.SendStmt",
+		"_ = &control{}":              "walkBits has *ast.CompositeLit",
+		"for range c.list {}":         "walkBits has *ast.RangeStmt",
+		"func() {}()":                 "walkBits has *ast.FuncLit",
+		"c.a, c.b = c.b, c.a":         "",
+		"c.unmarked()":                "unmarked is not marked //go:nosplit",
+		"for { c.walkSpans() }":       "",
+		"c.walkBits(offheap.Byte(1))": "",
 	} {
 		source := "package inplace\n" + marks + "func (c *control) walkBits(a uintptr) { " + body + " }\nfunc (c *control) unmarked() {}\n"
 		r := bareWalk(t, source)
@@ -78,7 +78,7 @@ func bareWalk(t *testing.T, other any) *reader {
 	r := &reader{marks: []string{"//go:nosplit", "//go:norace", "//go:nocheckptr"}}
 	r.know("memmove", "uint8", "uintptr", "Sizeof", "Pointer")
 	r.add(t, "walk.go", nil)
-	r.add(t, "../../memory/rawmem/peek.go", nil)
+	r.add(t, "../../memory/offheap/peek.go", nil)
 	r.add(t, "other.go", other)
 	r.function("walk")
 	return r

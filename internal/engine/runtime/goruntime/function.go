@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"sort"
-	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/symbol"
 )
@@ -66,12 +65,12 @@ func (m *Model) FuncAt(pc uint64) *Func {
 	}
 	start := mod.text + uint64(entry(i))
 	if f, ok := m.funcs.Get(start); ok {
-		return (*Func)(f)
+		return f
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if f, ok := m.funcs.Get(start); ok {
-		return (*Func)(f)
+		return f
 	}
 	recOff := uint64(binary.LittleEndian.Uint32(mod.ftab[8*i+4:]))
 	if recOff+funcRecord > uint64(len(mod.pclntable)) {
@@ -86,7 +85,7 @@ func (m *Model) FuncAt(pc uint64) *Func {
 	}
 	name := cstring(mod.funcnames, uint64(u32(4)))
 	f.Name, f.Package = symbol.Unescape(name), symbol.Package(name)
-	m.funcs.Add(start, unsafe.Pointer(f))
+	m.funcs.Add(start, f)
 	return f
 }
 

@@ -15,9 +15,14 @@ type Gate struct {
 }
 
 // ErrUnsafePoint says that a goroutine's stack is being moved, or that the goroutine's position is
-// not known, which is over in microseconds. As an error of Resting it says that the collector is at
-// work.
-var ErrUnsafePoint = errors.New("a thread was where its goroutine's registers are not known, or was moving its stack, or the garbage collector was at work")
+// not known. That is over in microseconds.
+var ErrUnsafePoint = errors.New("a thread was where its goroutine's registers are not known, or was moving its stack")
+
+// IsTransient reports whether an error of a Gate is over soon, so that it makes sense to let the
+// process go on and to stop it again.
+func IsTransient(err error) bool {
+	return errors.Is(err, ErrUnsafePoint) || errors.Is(err, ErrCollecting)
+}
 
 // NewGate reads the data that does not change while a process runs.
 func NewGate(mem *image.Space, names *debuginfo.Index, bias uint64, goarch string) (*Gate, error) {
@@ -67,13 +72,13 @@ func (g *Gate) SignalStack(mem *image.Space, sp uint64) (lo, hi uint64) {
 	return lo, hi
 }
 
-// Resting returns ErrUnsafePoint while the collector marks, or the world is stopped for it: in
+// Resting returns ErrCollecting while the collector marks, or the world is stopped for it: in
 // these cases the next collection that ends has begun before this moment. It may be called after
 // Check, for the same stop.
 func (g *Gate) Resting() error {
 	m := g.m
 	if m.Mem.U32(uint64(m.variables.Phase)) != 0 || m.Mem.U8(uint64(m.variables.Waiting)) != 0 {
-		return ErrUnsafePoint
+		return ErrCollecting
 	}
 	return m.Mem.Err()
 }

@@ -192,10 +192,12 @@ func (g *Goroutine) Stack(addr uint64) []byte {
 // Entry returns the goroutine's entry function, or nil.
 func (m *Model) Entry(g *Goroutine) *Func { return m.FuncAt(g.StartPC) }
 
-// Creator returns the function that holds the go statement which made g, and the statement's place.
+// Creator returns the function that holds the go statement which made g, and the statement's
+// place; nil for the main goroutine, which the program's first instructions make by a wrapper of
+// runtime.newproc (go1.26 and go1.27 runtime/asm_amd64.s, rt0_go).
 func (m *Model) Creator(g *Goroutine) (f *Func, file string, line int) {
 	f = m.FuncAt(g.GoPC)
-	if f == nil {
+	if f == nil || f.Name == "runtime.newproc" {
 		return nil, "", 0
 	}
 	pc := g.GoPC

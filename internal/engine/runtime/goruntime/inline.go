@@ -1,5 +1,7 @@
 package goruntime
 
+import "github.com/leakgate/leakgate/internal/symbol"
+
 // Tables of inlined calls, and the identity of wrappers (internal/abi/symtab.go; the same in go1.26
 // and go1.27).
 const (
@@ -80,4 +82,31 @@ func (fr *Frame) CallPC(callee *Func) uint64 {
 		return fr.PC - 1
 	}
 	return fr.PC
+}
+
+// StackCalls names the functions of a stack of return addresses, the innermost first, without those
+// of the runtime at its inner end, such as the allocator. The runtime's stacks have an address for
+// each inlined function, too, of which the innermost tells all.
+func (m *Model) StackCalls(stack []uint64) (calls []Call) {
+	for i := 0; i < len(stack); {
+		pc := stack[i] - 1
+		i++
+		f := m.FuncAt(pc)
+		if f == nil {
+			continue
+		}
+		at := m.Calls(f, pc)
+		for inlined := len(at) - 1; inlined > 0 && i < len(stack); inlined-- {
+			if outer := m.FuncAt(stack[i] - 1); outer == nil || outer.Entry != f.Entry {
+				break
+			}
+			i++
+		}
+		for _, c := range at {
+			if c.Name != "runtime.goexit" && (len(calls) > 0 || !symbol.IsRuntime(symbol.Package(c.Name))) {
+				calls = append(calls, c)
+			}
+		}
+	}
+	return calls
 }

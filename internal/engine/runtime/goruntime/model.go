@@ -58,8 +58,8 @@ type Model struct {
 	deferred     rtlayout.Deferred
 	channel      rtlayout.Channel
 	variables    rtlayout.Variables
-	funcs        objset.AddressMap // *Func by entry
-	rtypes       objset.AddressMap // *RType, nil where there is no type
+	funcs        objset.AddressMap[Func]  // by entry
+	rtypes       objset.AddressMap[RType] // nil where there is no type
 
 	mu sync.Mutex // held while functions, types and masks are added
 }
@@ -68,8 +68,17 @@ type Model struct {
 // stale. PC is a return address; SP is the stack pointer after the return.
 type Caller struct{ G, PC, SP uint64 }
 
+// LoadCode returns a model of the program's functions alone.
+func LoadCode(mem *image.Space, names *debuginfo.Index, bias uint64, goarch string) (*Model, error) {
+	return modelWith(mem, names, bias, goarch, false)
+}
+
 // newModel returns a model with the program's modules, which all other structures are read with.
 func newModel(mem *image.Space, names *debuginfo.Index, bias uint64, goarch string) (*Model, error) {
+	return modelWith(mem, names, bias, goarch, true)
+}
+
+func modelWith(mem *image.Space, names *debuginfo.Index, bias uint64, goarch string, variables bool) (*Model, error) {
 	semantics, err := rtlayout.SemanticsOf(names.GoVersion())
 	if err != nil {
 		return nil, err
@@ -89,7 +98,7 @@ func newModel(mem *image.Space, names *debuginfo.Index, bias uint64, goarch stri
 	if err := m.fields.Err(); err != nil {
 		return nil, err
 	}
-	if err := m.loadModules(uint64(m.variables.Modules)); err != nil {
+	if err := m.loadModules(uint64(m.variables.Modules), variables); err != nil {
 		return nil, fmt.Errorf("module data: %w", err)
 	}
 	return m, nil

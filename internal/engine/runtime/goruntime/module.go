@@ -32,7 +32,8 @@ type Module struct {
 // Code is the range of the module's functions.
 func (mod *Module) Code() image.Range { return image.Range{Addr: mod.text, Len: mod.etext - mod.text} }
 
-func (m *Model) loadModules(first uint64) error {
+// loadModules reads the modules, with the memory of their variables or without.
+func (m *Model) loadModules(first uint64, withVariables bool) error {
 	l := m.fields
 	var at rtlayout.Module
 	l.Fill(&at)
@@ -93,8 +94,10 @@ func (m *Model) loadModules(first uint64) error {
 		if mod.epclntab > mod.gofunc {
 			tables = append(tables, image.Range{Addr: mod.gofunc, Len: mod.epclntab - mod.gofunc})
 		}
-		if _, err := loadWhole(mem.Load, variables); err != nil {
-			return err
+		if withVariables {
+			if _, err := loadWhole(mem.Load, variables); err != nil {
+				return err
+			}
 		}
 		loaded, err := loadWhole(mem.LoadConstants, tables)
 		if err != nil {
@@ -102,8 +105,10 @@ func (m *Model) loadModules(first uint64) error {
 		}
 		mod.funcnames, mod.cutab, mod.filetab, mod.pctab, mod.pclntable, mod.ftab = loaded[1], loaded[2], loaded[3], loaded[4], loaded[5], loaded[6]
 		mod.nftab = len(mod.ftab) / 8
-		mod.DataMask = m.mask(addr+uint64(at.DataMaskLen), word(at.DataMask))
-		mod.BSSMask = m.mask(addr+uint64(at.BSSMaskLen), word(at.BSSMask))
+		if withVariables {
+			mod.DataMask = m.mask(addr+uint64(at.DataMaskLen), word(at.DataMask))
+			mod.BSSMask = m.mask(addr+uint64(at.BSSMaskLen), word(at.BSSMask))
+		}
 		m.Modules = append(m.Modules, mod)
 	}
 	if len(m.Modules) == 0 {

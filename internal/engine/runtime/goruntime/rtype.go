@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"sync/atomic"
-	"unsafe"
 )
 
 // RType is a run-time type descriptor (internal/abi/type.go, Type; the same layout in go1.26 and
@@ -44,7 +43,7 @@ const maxNoTypes = 1 << 16
 // Type reads the type descriptor at an address, nil if there is none.
 func (m *Model) Type(addr uint64) *RType {
 	if t, ok := m.rtypes.Get(addr); ok || addr == 0 {
-		return (*RType)(t)
+		return t
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -54,11 +53,11 @@ func (m *Model) Type(addr uint64) *RType {
 // typeAt is Type for callers that hold the lock.
 func (m *Model) typeAt(addr uint64) *RType {
 	if t, ok := m.rtypes.Get(addr); ok || addr == 0 {
-		return (*RType)(t)
+		return t
 	}
 	t := m.readType(addr)
 	if t != nil || m.rtypes.Len() < maxNoTypes {
-		m.rtypes.Add(addr, unsafe.Pointer(t))
+		m.rtypes.Add(addr, t)
 	}
 	return t
 }

@@ -78,7 +78,8 @@ func (p *fakeProcess) of(layout any, fields ...field) debuginfo.TypeID {
 	inner := make(map[string][]field)
 	var order []string
 	for i := 1; i < typ.NumField(); i++ {
-		first, rest, nested := strings.Cut(typ.Field(i).Tag.Get("is"), ".")
+		is, _, _ := strings.Cut(typ.Field(i).Tag.Get("is"), ",") // behind the comma is a size
+		first, rest, nested := strings.Cut(is, ".")
 		if first == "" || slices.ContainsFunc(fields, func(f field) bool { return f.name == first }) {
 			continue
 		}

@@ -1,19 +1,25 @@
 package rtlayout
 
-import "reflect"
+import (
+	"reflect"
+	"strings"
+)
 
 // Fill looks up the offsets of fields of the runtime's structures, in bytes, for pointers to
 // structs with tags, such as those in heap.go. The tag "of" names the structure of the fields below
 // it. The tag "is" names a field, or the fields on the way to it; without a name it is the size of
-// the structure. Below a tag "at", which names a variable, are the addresses of the variable's
-// fields; without a name, of variables. The first name that is missing is the error of the lookup.
+// the structure. Behind a comma it has the bytes of a number of less than 8, for readers:
+// TestFieldsAreThere compares them with the debug information. Below a tag "at", which names a
+// variable, are the addresses of the variable's fields; without a name, of variables. The first
+// name that is missing is the error of the lookup.
 func (l *Lookup) Fill(structs ...any) {
 	for _, s := range structs {
 		to := reflect.ValueOf(s).Elem()
 		var in place
 		for i := range to.NumField() {
 			if tag := to.Type().Field(i).Tag; !in.begins(tag) {
-				to.Field(i).SetUint(l.find(in, tag.Get("is")))
+				name, _, _ := strings.Cut(tag.Get("is"), ",")
+				to.Field(i).SetUint(l.find(in, name))
 			}
 		}
 	}

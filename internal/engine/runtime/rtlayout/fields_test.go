@@ -1,9 +1,12 @@
 package rtlayout
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"runtime"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
@@ -20,7 +23,7 @@ func ownIndex(t *testing.T) *debuginfo.Index {
 }
 
 // TestFieldsAreThere names each field, structure and variable of the runtime that this Go version
-// does not have.
+// does not have, and each number that has another size.
 func TestFieldsAreThere(t *testing.T) {
 	x := ownIndex(t)
 	for _, s := range []any{
@@ -28,6 +31,7 @@ func TestFieldsAreThere(t *testing.T) {
 		Arena{},
 		Span{},
 		Goroutine{},
+		Coroutine{},
 		Thread{},
 		Sudog{},
 		Deferred{},
@@ -37,6 +41,7 @@ func TestFieldsAreThere(t *testing.T) {
 		Bucket{},
 		Record{},
 		Counters{},
+		Mapped{},
 		Tables{},
 		Stacks{},
 		Processor{},
@@ -53,11 +58,32 @@ func TestFieldsAreThere(t *testing.T) {
 		for i := range typ.NumField() {
 			if tag := typ.Field(i).Tag; !in.begins(tag) {
 				l := In(x, 0)
-				l.find(in, tag.Get("is"))
-				assert.NoError(t, l.Err(), "%s.%s", typ.Name(), typ.Field(i).Name)
+				name, size, _ := strings.Cut(tag.Get("is"), ",")
+				l.find(in, name)
+				if assert.NoError(t, l.Err(), "%s.%s", typ.Name(), typ.Field(i).Name) {
+					assert.Equal(t, cmp.Or(size, "8"), numberSize(l, in, name), "bytes of %s.%s", typ.Name(), typ.Field(i).Name)
+				}
 			}
 		}
 	}
+}
+
+// numberSize returns how many bytes a field or a variable has; "8" if it is no number of fewer.
+func numberSize(l *Lookup, in place, name string) string {
+	size := uint64(8)
+	switch {
+	case in.variable != "":
+		v := l.Variable(in.variable)
+		t := l.names.Type(v.Type)
+		if _, of, ok := l.Field(&t, name); ok {
+			size = uint64(l.names.Type(of).Size)
+		}
+	case in.typ == "":
+		size = uint64(l.names.Type(l.Variable(name).Type).Size)
+	case name != "":
+		_, size = l.Range(in.typ, name)
+	}
+	return strconv.FormatUint(min(size, 8), 10)
 }
 
 // The fields of a structure lie apart, and inside of it; the error names a field that is missing.

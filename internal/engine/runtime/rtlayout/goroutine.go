@@ -6,8 +6,8 @@ type Goroutine struct {
 	Size       uintptr
 	ID         uintptr `is:"goid"`
 	Parent     uintptr `is:"parentGoid"`
-	Status     uintptr `is:"atomicstatus"` // 4 bytes: Idle and others, Scanning
-	WaitReason uintptr `is:"waitreason"`   // a byte
+	Status     uintptr `is:"atomicstatus,4"` // Idle and others, Scanning
+	WaitReason uintptr `is:"waitreason,1"`
 	StackLo    uintptr `is:"stack.lo"`
 	StackHi    uintptr `is:"stack.hi"`
 	StackTop   uintptr `is:"stktopsp"` // where a complete walk of the stack ends
@@ -18,8 +18,8 @@ type Goroutine struct {
 	Context    uintptr `is:"sched.ctxt"`
 	SyscallSP  uintptr `is:"syscallsp"` // 0 outside of a system call
 	SyscallPC  uintptr `is:"syscallpc"`
-	Async      uintptr `is:"asyncSafePoint"` // a byte: stopped between safe points
-	Waiting    uintptr `is:"waiting"`        // a Sudog
+	Async      uintptr `is:"asyncSafePoint,1"` // stopped between safe points
+	Waiting    uintptr `is:"waiting"`          // a Sudog
 	Defers     uintptr `is:"_defer"`
 	Panics     uintptr `is:"_panic"`
 	GoPC       uintptr `is:"gopc"`
@@ -42,15 +42,15 @@ type Thread struct {
 	_         struct{} `of:"runtime.m"`
 	Next      uint64   `is:"alllink"`
 	NextEnded uint64   `is:"freelink"`
-	Ended     uint64   `is:"freeWait"` // 4 bytes: whether its stack was freed
+	Ended     uint64   `is:"freeWait,4"` // whether its stack was freed
 	ID        uint64   `is:"procid"`
 	G0        uint64   `is:"g0"`
 	Signal    uint64   `is:"gsignal"`
 	Goroutine uint64   `is:"curg"`
 	ClockSP   uint64   `is:"vdsoSP"`
 	ClockPC   uint64   `is:"vdsoPC"`
-	InC       uint64   `is:"incgo"`      // a byte: it runs C code
-	Extra     uint64   `is:"isExtraInC"` // a byte: C code started it, and it runs no Go code
+	InC       uint64   `is:"incgo,1"`      // it runs C code
+	Extra     uint64   `is:"isExtraInC,1"` // C code started it, and it runs no Go code
 }
 
 // Sudog is of the records of goroutines that wait, for a channel or a semaphore
@@ -71,14 +71,14 @@ type Deferred struct {
 	_    struct{} `of:"runtime._defer"`
 	Next uint64   `is:"link"`
 	Fn   uint64   `is:"fn"`
-	Heap uint64   `is:"heap"` // a byte
+	Heap uint64   `is:"heap,1"`
 	SP   uint64   `is:"sp"`
 }
 
 // Processor is of processors (runtime/runtime2.go).
 type Processor struct {
 	_      struct{} `of:"runtime.p"`
-	Slices uintptr  `is:"schedtick"` // 4 bytes: time slices that it has given out
+	Slices uintptr  `is:"schedtick,4"` // time slices that it has given out
 	Timers uintptr  `is:"timers.heap"`
 	Cache  uintptr  `is:"mcache"`
 	Sudogs uintptr  `is:"sudogcache"`
@@ -92,9 +92,9 @@ type Timer struct {
 	When   uintptr  `is:"when"`   // by the clock of runtime.nanotime
 	Period uintptr  `is:"period"` // 0 if it does not repeat
 	Fn     uintptr  `is:"f"`
-	Arg    uintptr  `is:"arg"`    // an interface
-	State  uintptr  `is:"state"`  // a byte: TimerZombie
-	Fake   uintptr  `is:"isFake"` // a byte: it goes by the clock of a bubble
+	Arg    uintptr  `is:"arg"`      // an interface
+	State  uintptr  `is:"state,1"`  // TimerZombie
+	Fake   uintptr  `is:"isFake,1"` // it goes by the clock of a bubble
 	_      struct{} `of:"runtime.timerWhen"`
 	Entry  uintptr  `is:""`
 	_      struct{} `of:"runtime.synctestBubble"`
@@ -107,7 +107,7 @@ type Channel struct {
 	Size     uintptr
 	Used     uintptr `is:"qcount"`
 	Room     uintptr `is:"dataqsiz"`
-	ElemSize uintptr `is:"elemsize"` // 2 bytes
+	ElemSize uintptr `is:"elemsize,2"`
 	ElemType uintptr `is:"elemtype"`
 	Buffer   uintptr `is:"buf"`
 }
@@ -130,5 +130,5 @@ type Stacks struct {
 	_      struct{} `at:""`
 	Main   uint64   `is:"runtime.m0"`
 	Crash  uint64   `is:"runtime.gcrash"`
-	UsesC  uint64   `is:"runtime.iscgo"` // a byte
+	UsesC  uint64   `is:"runtime.iscgo,1"`
 }

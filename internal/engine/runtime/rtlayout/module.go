@@ -7,16 +7,16 @@ type Map struct {
 	Used      uintptr `is:"used"`
 	Directory uintptr `is:"dirPtr"`
 	Length    uintptr `is:"dirLen"`
-	Depth     uintptr `is:"globalDepth"` // a byte
-	Shift     uintptr `is:"globalShift"` // a byte
+	Depth     uintptr `is:"globalDepth,1"`
+	Shift     uintptr `is:"globalShift,1"`
 }
 
 // MapTable is of the tables of maps (internal/runtime/maps/table.go).
 type MapTable struct {
 	_        struct{} `of:"internal/runtime/maps.table"`
 	Size     uintptr
-	Used     uintptr `is:"used"`     // 2 bytes
-	Capacity uintptr `is:"capacity"` // 2 bytes
+	Used     uintptr `is:"used,2"`
+	Capacity uintptr `is:"capacity,2"`
 	Index    uintptr `is:"index"`
 	Groups   uintptr `is:"groups.data"`
 	Mask     uintptr `is:"groups.lengthMask"`
@@ -25,7 +25,7 @@ type MapTable struct {
 // Descriptor is of the descriptors of types (internal/abi/type.go).
 type Descriptor struct {
 	_    struct{} `of:"internal/abi.Type"`
-	Hash uintptr  `is:"Hash"` // 4 bytes
+	Hash uintptr  `is:"Hash,4"`
 }
 
 // Module is of modules (runtime/symtab.go).
@@ -55,9 +55,9 @@ type Module struct {
 	ROData       uintptr `is:"rodata"`
 	GoFunc       uintptr `is:"gofunc"`
 	LinesEnd     uintptr `is:"epclntab"`
-	DataMaskLen  uintptr `is:"gcdatamask.n"` // 4 bytes
+	DataMaskLen  uintptr `is:"gcdatamask.n,4"`
 	DataMask     uintptr `is:"gcdatamask.bytedata"`
-	BSSMaskLen   uintptr `is:"gcbssmask.n"` // 4 bytes
+	BSSMaskLen   uintptr `is:"gcbssmask.n,4"`
 	BSSMask      uintptr `is:"gcbssmask.bytedata"`
 	Next         uintptr `is:"next"`
 }
@@ -72,7 +72,7 @@ type Variables struct {
 	AllPs   uintptr  `is:"runtime.allp"`
 	AllMs   uintptr  `is:"runtime.allm"` // the first Thread
 	Modules uintptr  `is:"runtime.firstmoduledata"`
-	Phase   uintptr  `is:"runtime.gcphase"` // 4 bytes: 0 unless the collector marks
+	Phase   uintptr  `is:"runtime.gcphase,4"` // 0 unless the collector marks
 	_       struct{} `at:"runtime.sched"`
-	Waiting uintptr  `is:"gcwaiting"` // a byte: the world is to stop
+	Waiting uintptr  `is:"gcwaiting,1"` // the world is to stop
 }

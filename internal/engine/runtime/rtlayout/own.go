@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/leakgate/leakgate/internal/engine/memory/rawmem"
+	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
 )
 
 // The linker lets packages refer to this variable (go1.26 and 1.27 runtime/symtab.go).
@@ -43,7 +43,7 @@ func OwnModule(version string) (m Module, ok bool) {
 	if !ok {
 		return m, false
 	}
-	word := func(number int) uintptr { return rawmem.Word(uintptr(lastmoduledatap) + 8*uintptr(number)) }
+	word := func(number int) uintptr { return offheap.Word(uintptr(lastmoduledatap) + 8*uintptr(number)) }
 	return Module{
 		Text: word(ownText), TextEnd: word(ownTextEnd), Data: word(ownData), Types: word(ownTypes),
 		TypesEnd: word(at.typesEnd), ROData: word(at.rodata), LinesEnd: word(at.linesEnd), Next: word(at.next),

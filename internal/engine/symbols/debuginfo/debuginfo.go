@@ -28,6 +28,7 @@ type (
 	Func     = symindex.Func
 	Local    = symindex.Local
 	Place    = symindex.Place
+	Span     = symindex.Span
 	DictType = symindex.DictType
 	Capture  = symindex.Capture
 )

@@ -12,7 +12,8 @@ import (
 // ErrNotELF is the error for a file that is no ELF executable of a supported kind.
 var ErrNotELF = errors.New("not an ELF executable")
 
-var elfArchitectures = map[uint16]string{machineX86_64: "amd64", machineAArch64: "arm64"}
+// Architectures has the names of the processors, by their numbers in ELF files.
+var Architectures = map[uint16]string{machineX86_64: "amd64", machineAArch64: "arm64"}
 
 // OpenELF opens an ELF executable.
 func OpenELF(path string) (*File, error) { return Open(path, ReadELF) }
@@ -26,7 +27,8 @@ const (
 	symbolSize      = 24
 	relaSize        = 24
 
-	elfMagic       = "\x7fELF\x02\x01" // of 64 bits, little-endian
+	// ELFMagic is how a file of 64 bits begins, little-endian.
+	ELFMagic       = "\x7fELF\x02\x01"
 	machineX86_64  = 62
 	machineAArch64 = 183
 
@@ -56,14 +58,14 @@ type elfSection struct {
 func ReadELF(r io.ReaderAt, size int64) (*File, error) {
 	f := New(r, size)
 	h, err := f.bytes(0, elfHeaderSize)
-	if err != nil || string(h[:4]) != elfMagic[:4] {
+	if err != nil || string(h[:4]) != ELFMagic[:4] {
 		return nil, fmt.Errorf("%w: it does not begin as one", ErrNotELF)
 	}
-	if string(h[4:6]) != elfMagic[4:] {
+	if string(h[4:6]) != ELFMagic[4:] {
 		return nil, fmt.Errorf("%w that is supported: only 64-bit little-endian ones are", ErrNotELF)
 	}
 	machine := le.Uint16(h[18:])
-	f.Format, f.Machine, f.GOARCH = "ELF", uint32(machine), elfArchitectures[machine]
+	f.Format, f.Machine, f.GOARCH = "ELF", uint32(machine), Architectures[machine]
 	f.Type, f.Entry = uint32(le.Uint16(h[16:])), le.Uint64(h[24:])
 	segments, err := f.elfTable(h, 32, 54, segmentSize)
 	if err != nil {

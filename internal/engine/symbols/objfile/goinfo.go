@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"runtime/debug"
 	"slices"
 	"strings"
 )
@@ -90,6 +91,26 @@ func (f *File) GoVersion() (string, error) {
 		return "", ErrNoBuildInfo
 	}
 	return string(version), nil
+}
+
+// BuildInfo reads the build information. Package debug/buildinfo reads more formats, and brings
+// their packages into each test binary.
+func (f *File) BuildInfo() (*debug.BuildInfo, error) {
+	version, err := f.GoVersion()
+	if err != nil {
+		return nil, err
+	}
+	b, _, _ := f.buildInfo()
+	_, n, _ := prefixed(b[buildInfoHeader:])
+	info := new(debug.BuildInfo)
+	// the linker marks both ends of the modules' text
+	if text, _, ok := prefixed(b[buildInfoHeader+n:]); ok && len(text) > 2*buildInfoAlign && text[len(text)-buildInfoAlign-1] == '\n' {
+		if info, err = debug.ParseBuildInfo(string(text[buildInfoAlign : len(text)-buildInfoAlign])); err != nil {
+			return nil, err
+		}
+	}
+	info.GoVersion = version
+	return info, nil
 }
 
 // BuildInfoRange returns where the build information lies at link time, 0 and 0 if there is none.

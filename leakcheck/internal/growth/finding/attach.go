@@ -8,28 +8,27 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
-	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
 // addResources adds the growing operating system resources to the leaks. A resource that comes with
 // a leak on the heap, or with goroutines, becomes part of that leak. grown is all growth.
-func (f *Finder) addResources(leaks []*Leak, grown tree.Forest) []*Leak {
+func addResources(f *Finder, leaks []*Leak, grown tree.Forest) []*Leak {
 	all := f.Resources()
 	if len(all) == 0 {
 		return leaks
 	}
-	handles, ignored := f.handles()
-	ofIgnored := f.areOf(all, ignored)
+	found, ignored := handles(f)
+	ofIgnored := areOf(f, all, ignored)
 	var alone []*Leak
 	for _, r := range all {
-		if f.ignoresResource(r) || ofIgnored(r) {
+		if ignoresResource(f, r) || ofIgnored(r) {
 			continue
 		}
 		if r.Holder = f.descriptorsIn(r, grown); r.Holder == nil {
-			r.Holder = r.handleIn(f.withoutDescriptors(handles))
+			r.Holder = r.handleIn(f.withoutDescriptors(found))
 		}
-		l := f.leakOf(r, leaks)
+		l := leakOf(f, r, leaks)
 		if l == nil {
 			l = leakWith(r, alone)
 		}
@@ -48,7 +47,7 @@ func (f *Finder) addResources(leaks []*Leak, grown tree.Forest) []*Leak {
 // areOf returns a function that reports whether a resource belongs to handles, by its growth. If
 // all resources that may belong to them, and that no Ignore names, are more than there are handles,
 // it is not known which do, and none is said to.
-func (f *Finder) areOf(all []*Resource, handles []*tree.Branch) func(*Resource) bool {
+func areOf(f *Finder, all []*Resource, handles []*tree.Branch) func(*Resource) bool {
 	left := make(map[ledger.Kind]int64)
 	for _, b := range handles {
 		switch {
@@ -59,7 +58,7 @@ func (f *Finder) areOf(all []*Resource, handles []*tree.Branch) func(*Resource) 
 		}
 	}
 	for _, r := range all {
-		if r.handleIn(handles) != nil && r.Name != pidfd && !f.ignoresResource(r) {
+		if r.handleIn(handles) != nil && r.Name != pidfd && !ignoresResource(f, r) {
 			left[r.Kind] -= r.Own.Grown()
 		}
 	}
@@ -67,18 +66,13 @@ func (f *Finder) areOf(all []*Resource, handles []*tree.Branch) func(*Resource) 
 }
 
 // ignoresResource reports whether an Ignore names the resource: "socket to 127.0.0.1:*".
-func (f *Finder) ignoresResource(r *Resource) bool {
+func ignoresResource(f *Finder, r *Resource) bool {
 	for _, i := range f.Req.Ignores {
 		if i.Pattern.MatchWhole(r.Name) {
 			return true
 		}
 	}
 	return false
-}
-
-// IsMapper reports whether it is the record of all mappings that grows.
-func (l *Leak) IsMapper() bool {
-	return len(l.Heads) > 0 && slices.Contains(message.Mappers[:], l.Heads[0].Line()[0].Name)
 }
 
 // foldMapper moves the growth of the record of all mappings behind the leak that they belong to.
@@ -105,7 +99,7 @@ func foldMapper(leaks []*Leak) []*Leak {
 
 // handles returns the growing branches whose objects stand for descriptors or processes, and those
 // of them that an Ignore leaves out.
-func (f *Finder) handles() (found, ignored []*tree.Branch) {
+func handles(f *Finder) (found, ignored []*tree.Branch) {
 	of := func(f tree.Forest) (found []*tree.Branch) {
 		f.All(func(b *tree.Branch) bool {
 			if b.Objects > 0 && slices.Contains(tree.HandleTypes, strings.TrimLeft(b.Typ, "*")) {
@@ -155,7 +149,7 @@ func isProcess(b *tree.Branch) bool {
 // none. That is the leak with the objects that stand for the resource, or the one whose objects
 // hold the native blocks. Otherwise it is goroutines that pile up with the resource, or else heap
 // growth that is in step with it and may hold its number.
-func (f *Finder) leakOf(r *Resource, leaks []*Leak) *Leak {
+func leakOf(f *Finder, r *Resource, leaks []*Leak) *Leak {
 	if r.Holder != nil {
 		root := r.Holder.Line()[0]
 		for _, l := range leaks {
@@ -167,7 +161,7 @@ func (f *Finder) leakOf(r *Resource, leaks []*Leak) *Leak {
 		}
 	}
 	for _, l := range leaks {
-		if f.holdsNative(l, r) {
+		if holdsNative(f, l, r) {
 			return l
 		}
 	}
@@ -190,7 +184,7 @@ func (f *Finder) leakOf(r *Resource, leaks []*Leak) *Leak {
 
 // holdsNative reports whether Go objects that grow with the leak hold most of the growing native
 // blocks.
-func (f *Finder) holdsNative(l *Leak, r *Resource) bool {
+func holdsNative(f *Finder, l *Leak, r *Resource) bool {
 	h := f.Holders
 	if r.Native == nil || h == nil || h.Found == nil || len(h.Found.Holders) == 0 || len(l.Heads) == 0 {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
-// A Finder compares the snapshots so far.
+// A Finder compares the snapshots of a history.
 type Finder struct {
 	*history.History
 	Req     *request.Request

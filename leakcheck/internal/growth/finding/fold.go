@@ -16,23 +16,23 @@ import (
 // connection, the goroutines of one transaction, and the standard library's records of them. Such
 // leaks belong to one family of packages and grow at the same rate, and those that follow contain
 // nothing of the program's. So a fix for the first leak removes them too.
-func (f *Finder) fold(leaks []*Leak) []*Leak {
+func fold(f *Finder, leaks []*Leak) []*Leak {
 	leaders := make(map[string]*Leak) // by family
 	for _, l := range leaks {
-		for _, family := range f.families(l) {
-			if first := leaders[family]; first == nil || f.order(l) < f.order(first) {
+		for _, family := range families(f, l) {
+			if first := leaders[family]; first == nil || order(f, l) < order(f, first) {
 				leaders[family] = l
 			}
 		}
 	}
 	var rest []*Leak
 	for _, l := range leaks {
-		first := f.leaderOf(l, leaders)
+		first := leaderOf(f, l, leaders)
 		if first == nil {
 			first = timerOf(l, leaks)
 		}
 		if first == nil {
-			first = f.handleOf(l, leaks)
+			first = handleOf(f, l, leaks)
 		}
 		if first != nil {
 			first.With = append(first.With, l)
@@ -45,11 +45,11 @@ func (f *Finder) fold(leaks []*Leak) []*Leak {
 
 // leaderOf returns the leak that l comes with: the first of one of its families, if both grow in
 // step. It returns nil if l stands alone.
-func (f *Finder) leaderOf(l *Leak, leaders map[string]*Leak) *Leak {
-	if f.hasProgram(l) {
+func leaderOf(f *Finder, l *Leak, leaders map[string]*Leak) *Leak {
+	if hasProgram(f, l) {
 		return nil
 	}
-	for _, family := range f.families(l) {
+	for _, family := range families(f, l) {
 		if first := leaders[family]; first != l && series.KeepStep(first.PerCall(), l.PerCall()) {
 			return first
 		}
@@ -65,11 +65,11 @@ func timerOf(l *Leak, leaks []*Leak) *Leak {
 		return nil
 	}
 	root := l.Heads[0].Line()[0]
-	isTime := root.Root.Kind == refscan.RootTimer && symbol.Package(strings.TrimPrefix(root.Name, message.TimerRoot)) == "time"
+	isTime := root.Root.Kind == refscan.RootTimer && symbol.Package(strings.TrimPrefix(root.Name, symbol.TimerRoot)) == "time"
 	for _, first := range leaks {
 		switch g := first.Goroutines; {
 		case first == l:
-		case root.Name == runtimeTimers:
+		case root.Name == symbol.TimerHeaps:
 			return first
 		case isTime && g != nil && (g.State == "select" || g.State == "chan receive") && series.KeepStep(first.PerCall(), l.PerCall()):
 			return first
@@ -81,12 +81,12 @@ func timerOf(l *Leak, leaks []*Leak) *Leak {
 // handleOf returns the leak that growing records of package unique belong to, nil if there is none.
 // Package unique removes values without handles, so growth of the program's at the same rate holds
 // the handles.
-func (f *Finder) handleOf(l *Leak, leaks []*Leak) *Leak {
+func handleOf(f *Finder, l *Leak, leaks []*Leak) *Leak {
 	if !isUniqueRecord(l) {
 		return nil
 	}
 	for _, first := range leaks {
-		if !isUniqueRecord(first) && f.hasProgram(first) && series.KeepStep(first.PerCall(), l.PerCall()) {
+		if !isUniqueRecord(first) && hasProgram(f, first) && series.KeepStep(first.PerCall(), l.PerCall()) {
 			return first
 		}
 	}
@@ -104,11 +104,8 @@ func isUniqueRecord(l *Leak) bool {
 	return root.Name == "unique.uniqueMaps" || root.Root.Kind == refscan.RootCleanup && strings.HasPrefix(head.Typ, "func unique.(")
 }
 
-// runtimeTimers is the root of the runtime's record of all timers.
-const runtimeTimers = "runtime.(timers)"
-
 // families returns the families of packages that a leak belongs to, sorted.
-func (f *Finder) families(l *Leak) []string {
+func families(f *Finder, l *Leak) []string {
 	var found []string
 	add := func(family string) {
 		if family != "" && !slices.Contains(found, family) {
@@ -120,7 +117,7 @@ func (f *Finder) families(l *Leak) []string {
 		if message.IsDeferredCall(line[0]) || message.IsGoroutineRecord(line[0]) {
 			add("deferred calls in " + line[0].Root.CreatedAt)
 		}
-		if message.ContextChild(line) != "" || !f.hasProgram(l) {
+		if message.ContextChild(line) != "" || !hasProgram(f, l) {
 			add(message.FamilyOf(line))
 		}
 		return found
@@ -135,7 +132,7 @@ func (f *Finder) families(l *Leak) []string {
 
 // hasProgram reports whether a leak involves the program: its functions on the goroutines' stacks,
 // or its packages and types on the path.
-func (f *Finder) hasProgram(l *Leak) bool {
+func hasProgram(f *Finder, l *Leak) bool {
 	if l.Goroutines != nil {
 		return l.Goroutines.HasProgram(f.Env.IsProgram)
 	}
@@ -150,10 +147,10 @@ func (f *Finder) hasProgram(l *Leak) bool {
 // functions, and heap growth of the program's, come first. Goroutines whose usual cause is known,
 // other goroutines, and other heap growth follow. The runtime's record of names and types that
 // package reflect made comes last, after reflect's own.
-func (f *Finder) order(l *Leak) int {
+func order(f *Finder, l *Leak) int {
 	const last = math.MaxInt
 	switch {
-	case l.Goroutines == nil && f.hasProgram(l):
+	case l.Goroutines == nil && hasProgram(f, l):
 		return 0
 	case l.Goroutines == nil && l.Heads[0].Line()[0].Name == message.ReflectNames:
 		return last

@@ -75,7 +75,7 @@ func (f *Finder) Growth() *Growth {
 		})
 	}
 	sortLeaks(leaks)
-	g.Leaks = f.addResources(f.fold(leaks), g.Forest)
+	g.Leaks = addResources(f, fold(f, leaks), g.Forest)
 	sortLeaks(g.Leaks)
 	var hidden []tree.Kept
 	for r, branches := range j.kept {
@@ -135,6 +135,8 @@ func pileOf(leaks []*Leak, root *tree.Branch) *Leak {
 // SeriesOf is the series of a leak over all snapshots so far.
 func (f *Finder) SeriesOf(l *Leak) series.Series {
 	switch {
+	case l.IsResource():
+		return f.ResourceSeries(l.Resources[0])
 	case l.Deepens:
 		return f.FramesOf(l.Origin)
 	case l.Goroutines != nil:

@@ -24,7 +24,7 @@ func (j judgement) seriesOf(b *tree.Branch) (series.Series, history.Measure) {
 	if strings.HasPrefix(b.Typ, "map[") || tree.IsTrie(b.Typ) {
 		return j.Measured(b, history.InEntries), history.InEntries
 	}
-	if b.Room > 0 {
+	if b.RoomBytes > 0 {
 		if s := j.Measured(b, history.InUse); isQueue(b) || isText(b) && s.IsExact() {
 			return s, history.InUse
 		}

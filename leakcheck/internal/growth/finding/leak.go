@@ -1,12 +1,13 @@
 package finding
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
+	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
@@ -21,10 +22,10 @@ type Leak struct {
 	Total   tree.Tally      // of the heads and all below them
 	Moves   bool            // Own counts all objects of the first head's type, wherever they are
 
-	Origin     pile.Origin
-	Goroutines *pile.Goroutines // nil if no goroutines pile up, and no stacks get deeper
-	Piled      series.Series    // of the goroutines, or of the frames on their stacks
-	Deepens    bool             // it is the frames
+	Origin     goroutine.Origin
+	Goroutines *goroutine.Pile // nil if no goroutines pile up, and no stacks get deeper
+	Piled      series.Series   // of the goroutines, or of the frames on their stacks
+	Deepens    bool            // it is the frames
 
 	StartedByProgram bool // though no function of the program's is on their stacks
 
@@ -53,6 +54,11 @@ func (l *Leak) Registry() (root string, by []string) {
 		return "", nil
 	}
 	return message.Registry(l.Heads[0].Line()[0])
+}
+
+// IsMapper reports whether it is the record of all mappings that grows.
+func (l *Leak) IsMapper() bool {
+	return len(l.Heads) > 0 && slices.Contains(message.Mappers[:], l.Heads[0].Line()[0].Name)
 }
 
 // PerCall is how much the leak's own figure grows with each call.
@@ -123,7 +129,7 @@ func (l *Leak) rank(env *environ.Environment) int {
 // isOfTest reports whether all of the program that goroutines run, and what started them, is in
 // files of tests.
 func (l *Leak) isOfTest(env *environ.Environment) (found bool) {
-	of := pile.Call{Function: l.Origin.CreatedBy, At: l.Origin.CreatedAt}
+	of := goroutine.Call{Function: l.Origin.CreatedBy, At: l.Origin.CreatedAt}
 	for _, c := range append(l.Goroutines.Calls[:len(l.Goroutines.Calls):len(l.Goroutines.Calls)], of) {
 		if !env.IsProgram(symbol.Package(c.Function)) {
 			continue

@@ -102,5 +102,5 @@ const batchesLeft = 5
 // returns false, also to end the experiment: op would wait for somebody to receive, and never
 // return.
 func (f *Finder) isJudged(b *tree.Branch, used series.Series) bool {
-	return used.IsExact() && used.CountsKeepPace() && (isText(b) || hasRoom(b.Room, &used, f.Last().Calls))
+	return used.IsExact() && used.CountsKeepPace() && (isText(b) || hasRoom(b.RoomBytes, &used, f.Last().Calls))
 }

@@ -38,7 +38,8 @@ func (r *Resource) keepsPace() bool {
 	}
 	switch r.Kind {
 	case ledger.Stack:
-		return grown >= MinStack && rate >= series.MinMappedPerCall && own.BytesKeepPace()
+		// The stacks of goroutines that are over are given back by and by.
+		return grown >= MinStack && rate >= series.MinMappedPerCall && own.BytesKeepPace() && !own.Thinned()
 	case ledger.Native:
 		return (!all || grown >= minBlocks || own.IsExact()) && rate >= series.MinBlocksPerCall && own.CountsKeepPace()
 	case ledger.Mapping, ledger.NativeBytes:
@@ -57,7 +58,7 @@ func (r *Resource) IsOfC() bool { return r.Native != nil || r.Kind == ledger.Map
 // weight estimates the kernel memory that a resource takes, in bytes, so that the resources that do
 // most harm come first.
 func (r *Resource) weight() int64 {
-	each := [...]int64{ledger.Process: 1 << 20, ledger.Descriptor: 2 << 10, ledger.Thread: 16 << 10, ledger.Native: 64, ledger.NativeBytes: 1, ledger.Mapping: 1, ledger.Stack: 1, ledger.File: 1 << 10, ledger.Variable: 64}
+	each := ledger.Amounts{ledger.Process: 1 << 20, ledger.Descriptor: 2 << 10, ledger.Thread: 16 << 10, ledger.Native: 64, ledger.NativeBytes: 1, ledger.Mapping: 1, ledger.Stack: 1, ledger.File: 1 << 10, ledger.Variable: 64}
 	if r.Native != nil {
 		return r.Native.Bytes
 	}

@@ -14,18 +14,9 @@ import (
 // A Fall is a figure that was lower at a snapshot than at the one before. Where older objects go,
 // such as timers that had yet to fire, they hide the same amount of growth.
 type Fall struct {
-	to          int // index of the snapshot
+	To          int // index of the snapshot
 	where, what string
 	was, is     int64
-}
-
-// ForgetFall drops the snapshots before the last fall, and reports whether there was one.
-func (h *History) ForgetFall() bool {
-	f := h.LastFall()
-	if f != nil {
-		h.BeginAt(f.to)
-	}
-	return f != nil
 }
 
 // LastFall returns the deepest fall of the program's figures in the last batch in which any fell by

@@ -4,16 +4,17 @@ package history
 import (
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
+	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
+	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A History is the snapshots of an experiment, in their order.
+// A History is the snapshots of an experiment, in their order. It is a value: what would change it
+// returns another one. Inlined, the functions that do so would be several KB of code.
 type History struct {
 	Env       *environ.Environment
 	Snapshots []*Snapshot
@@ -37,10 +38,48 @@ func (h *History) All() iter.Seq[*Snapshot] {
 	}
 }
 
-// BeginAt drops the snapshots before index first, and those after further batches and waits.
-func (h *History) BeginAt(first int) {
-	h.Snapshots, h.Further, h.Later = h.Snapshots[first:], nil, nil
-	h.Dropped += first
+// With is the history with one more snapshot.
+//
+//go:noinline
+func (h *History) With(m *Snapshot) *History {
+	n := *h
+	n.Snapshots = append(slices.Clip(h.Snapshots), m)
+	return &n
+}
+
+// WithoutLast is the history without its last snapshot.
+//
+//go:noinline
+func (h *History) WithoutLast() *History {
+	n := *h
+	n.Snapshots = h.Snapshots[:len(h.Snapshots)-1]
+	return &n
+}
+
+// WithFurther is the history with one more snapshot after a further batch.
+//
+//go:noinline
+func (h *History) WithFurther(m *Snapshot) *History {
+	n := *h
+	n.Further = append(slices.Clip(h.Further), m)
+	return &n
+}
+
+// WithLater is the history with the snapshot after a wait without calls, and one more batch.
+//
+//go:noinline
+func (h *History) WithLater(m *Snapshot) *History {
+	n := *h
+	n.Later = m
+	return &n
+}
+
+// Since is the history without the snapshots before index first, and without those after further
+// batches and waits.
+//
+//go:noinline
+func (h *History) Since(first int) *History {
+	return &History{Env: h.Env, Snapshots: h.Snapshots[first:], Dropped: h.Dropped + first}
 }
 
 // Doubt returns why a snapshot is not good enough to judge by, nil if all are.
@@ -64,16 +103,16 @@ func (h *History) Lost() string {
 	if h.First().Ledger == nil {
 		return ""
 	}
-	known := func(kind string) bool {
-		return !slices.ContainsFunc(h.First().Ledger.Missing, func(why string) bool { return strings.HasPrefix(why, kind) })
+	known := func(kind ledger.Kind) bool {
+		return !slices.ContainsFunc(h.First().Ledger.Missing, func(u ledger.Unread) bool { return u.Kind == kind })
 	}
 	for _, m := range h.Snapshots[1:] {
 		if m.Ledger == nil {
 			continue
 		}
-		for _, why := range m.Ledger.Missing {
-			if kind, _, _ := strings.Cut(why, ":"); known(kind) {
-				return why
+		for _, u := range m.Ledger.Missing {
+			if known(u.Kind) {
+				return u.Error()
 			}
 		}
 	}
@@ -102,13 +141,13 @@ func (h *History) Measured(b *tree.Branch, by Measure) series.Series {
 }
 
 // GoroutinesOf returns how many goroutines of an origin there were at each snapshot.
-func (h *History) GoroutinesOf(origin pile.Origin) series.Series {
+func (h *History) GoroutinesOf(origin goroutine.Origin) series.Series {
 	return h.Series(func(m *Snapshot) int64 { return m.Goroutines[origin].Count })
 }
 
 // FramesOf returns how many frames the stacks of the goroutines of an origin had together at each
 // snapshot.
-func (h *History) FramesOf(origin pile.Origin) series.Series {
+func (h *History) FramesOf(origin goroutine.Origin) series.Series {
 	return h.Series(func(m *Snapshot) int64 { return m.Goroutines[origin].Frames })
 }
 

@@ -3,7 +3,7 @@ package history
 import (
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
+	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
@@ -13,7 +13,7 @@ type Snapshot struct {
 	Calls      int64
 	Eval       *check.Evaluation
 	Forest     tree.Forest
-	Goroutines map[pile.Origin]pile.Goroutines
+	Goroutines map[goroutine.Origin]goroutine.Pile
 	Ledger     *ledger.Ledger   // nil: not available
 	Native     *nativeheap.Heap // C code's memory, which Ledger includes; nil: unknown
 	Mapped     int64            // anonymous memory that calls have mapped, in bytes
@@ -56,7 +56,7 @@ func (m *Snapshot) Figures() map[tree.GrowthKey]figures {
 		f[InObjects] += b.Objects
 		f[InEntries] += b.Elems
 		f[InBytes] += b.Bytes
-		f[InUse] += b.Bytes - b.Room
+		f[InUse] += b.Bytes - b.RoomBytes
 		found[b.GrowthKey()] = f
 		return true
 	})

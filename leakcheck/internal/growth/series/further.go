@@ -38,17 +38,18 @@ func FurtherBatches(last int) []int {
 }
 
 const (
-	// minExpected is the number of objects that the further batches have to add, at the rate of the
-	// batches before, for their absence to tell anything: by chance as few as a quarter of them
-	// come once in a thousand runs.
+	// If the further batches were expected to add fewer than minExpected objects, their absence
+	// proves nothing. Of 12 expected objects, chance alone leaves 3 or fewer in one of 400 runs.
 	minExpected = 12
 	// A figure that adds less than minShare of the expected growth in all further batches has
 	// levelled off. A figure that doubled has added about a quarter, and one that each call adds to
 	// a third at least.
 	minShare = 0.3
-	// A figure that adds less than flatShare, or more than clearShare, in some batches needs no
-	// further ones; less only where minExpected is reached. A figure that doubled has added two
-	// thirds, and one that each call adds to has grown at least once.
+	// A figure that adds less than flatShare of the expected growth, or more than clearShare, needs
+	// no further batches; less only where minExpected is reached. Example: batches of 10, 10, 20,
+	// 40 and 80 calls. An array as long as the largest batch grew from 9 entries at most to 80, in
+	// 150 calls. The first three further batches have 190 calls, so 90 entries are expected. If the
+	// array doubles by chance it adds 80 of them, 0.89, which is not clear yet.
 	flatShare, clearShare = 0.1, 0.9
 	// A buffer that leaves twice as many elements after each batch holds more than 16 times what
 	// the first batch has left, and the first batch has more calls than the buffer holds.

@@ -32,6 +32,11 @@ func TestGoneLater(t *testing.T) {
 		assert.Equal(t, tt.gone, s.Gone(), tt.what)
 		assert.Equal(t, tt.gone, s.Grown() > 0 && !s.CountsKeepPace(), tt.what)
 	}
-	s := series.Series{Calls: calls, Values: calls}
+	// The last of further batches is the one before the wait.
+	s := series.Series{Calls: calls, Values: calls, MoreCalls: []int64{2000}, More: []int64{2000}, LaterCalls: 2800, Later: 800}
+	assert.True(t, s.Thinned() && s.Gone())
+	s.Later = 2800
+	assert.False(t, s.Thinned() || s.Gone())
+	s = series.Series{Calls: calls, Values: calls}
 	assert.False(t, s.Thinned() || s.Gone() || !s.CountsKeepPace())
 }

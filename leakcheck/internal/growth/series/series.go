@@ -7,6 +7,33 @@ import "math"
 // interval confirms it.
 const Intervals = 3
 
+// Minimum growth to be taken for a leak.
+const (
+	minGrown        = 3    // objects or goroutines, over all batches
+	MinGrownPerCall = 0.01 // objects or goroutines
+	minGrownBytes   = 64
+	MinBytesPerCall = 0.5
+	// For operating system resources, and blocks of C code: more of them come and go by chance.
+	MinMappedPerCall = 16 // bytes
+	MinBlocksPerCall = 0.05
+	// A figure that grew by less than minByteShare of its first value needs clearlyBytesPerCall:
+	// pieces of memory that are allocated and freed by turns make small differences by chance.
+	minByteShare        = 0.25
+	clearlyBytesPerCall = 4
+
+	// The objects of a batch may be fewer than is proportional to its calls by this share, and by
+	// the standard deviation of chance. Batches double: a figure that grows by the same amount in
+	// each (a logarithm) is off by more.
+	tolerance = 0.3
+	// Bytes per call of a batch may fall to this share of those in a batch before. Backing arrays
+	// grow by steps of 25 to 100 % (go1.26 runtime/slice.go, nextslicecap), so that a batch may get
+	// half of what is expected; a logarithm makes 1/4 over three batches.
+	minByteRatio = 0.35
+	// If the last batch adds more than burst times as much per call as all batches before, these
+	// must be a leak by themselves: one late step is none.
+	burst = 2
+)
+
 // A Series is one figure at each of the snapshots, and the calls of op before each.
 type Series struct {
 	Calls  []int64

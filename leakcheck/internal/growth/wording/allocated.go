@@ -3,11 +3,13 @@ package wording
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
+	"github.com/leakgate/leakgate/refscan"
 )
 
 // allocatedAt lists the stacks that allocated most of the growth of the branch that the title
@@ -23,6 +25,9 @@ func (w *Wording) allocatedAt(t *tree.Trace, titled *tree.Branch) []string {
 // allocated lists the stacks that allocated most of the growth of a branch. of is the type of its
 // objects, "" if the title has it.
 func (w *Wording) allocated(b *tree.Branch, of string) []string {
+	if w.Process != "" {
+		return w.sampled(b, of)
+	}
 	if w.Recorded == nil {
 		return message.AllocatedAt(b, of, w.Env)
 	}
@@ -36,6 +41,18 @@ func (w *Wording) allocated(b *tree.Branch, of string) []string {
 		}
 		lines = []string{"", where + ": " + w.recordedCut()}
 	}
+	return lines
+}
+
+// sampled lists the stack that allocated most of a branch in another process, by the samples of its
+// memory profiler.
+func (w *Wording) sampled(b *tree.Branch, of string) []string {
+	lines := message.WhereAllocated(b.Allocations, b.Objects, of, w.Env)
+	if lines == nil {
+		w.unsampled = w.unsampled || b.Objects > 0
+		return nil
+	}
+	lines[1] = strings.TrimSuffix(lines[1], ":") + ", by the samples of its memory profiler:"
 	return lines
 }
 
@@ -53,4 +70,33 @@ func (w *Wording) recordedBatch() int64 { return w.Last().Calls - w.Recorded.Cal
 func (w *Wording) RecordedShare(added int64) int64 {
 	calls := max(1, w.recordedBatch())
 	return int64(math.Ceil(float64(added) * float64(w.RecordedCalls) / float64(calls)))
+}
+
+// recordsOf returns how often each stack allocated objects of a branch in the recorded batch, as
+// far as they are alive. Allocations from before that batch are subtracted, since those were
+// recorded as a random sample.
+func (w *Wording) recordsOf(b *tree.Branch) []refscan.Allocation {
+	before := w.Recorded
+	if before == nil && w.Env.AllAllocations {
+		before = w.First()
+	}
+	if before == nil {
+		return nil
+	}
+	key := b.GrowthKey()
+	var records []refscan.Allocation
+	add := func(m *history.Snapshot, sign int64) {
+		m.Forest.All(func(b *tree.Branch) bool {
+			if b.GrowthKey() == key {
+				for _, a := range b.Allocations {
+					a.Objects, a.Bytes = sign*a.Objects, sign*a.Bytes
+					records = append(records, a)
+				}
+			}
+			return true
+		})
+	}
+	add(w.Last(), 1)
+	add(before, -1)
+	return records
 }

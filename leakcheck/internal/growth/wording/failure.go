@@ -19,7 +19,12 @@ const maxLeaks = 8
 
 // Failure is the body of a message: each leak with its rate, its series and its holders.
 func (w *Wording) Failure(g *finding.Growth, calls int64) []string {
-	lines := []string{"leakcheck: " + subject(g) + " with every call of op"}
+	w.unsampled = false
+	what, grows := subject(g)
+	if w.Process != "" {
+		what += " of " + w.Process
+	}
+	lines := []string{"leakcheck: " + what + " " + grows + " with every call of op"}
 	if n := len(g.Leaks); n > 1 {
 		lines[0] += fmt.Sprintf(" (%d leaks)", n)
 	}
@@ -38,8 +43,15 @@ func (w *Wording) Failure(g *finding.Growth, calls int64) []string {
 		lines = append(lines, "", title(l))
 		lines = append(lines, textfmt.Indent(w.explainLeak(l))...)
 	}
-	return append(lines, "", w.protocol(calls),
+	lines = append(lines, "", w.protocol(calls),
 		"a cache that is not full yet looks the same: fill it before the first snapshot (Warmup), or leave it out (Ignore)")
+	if w.Process != "" {
+		lines = append(lines, "what others make "+w.Process+" do meanwhile counts, too")
+	}
+	if w.unsampled {
+		lines = append(lines, "where this is allocated, its memory profiler has not sampled; started with GODEBUG=memprofilerate=1 it records all")
+	}
+	return lines
 }
 
 // inShort is the title of a leak that the message does not explain.
@@ -52,7 +64,7 @@ func inShort(l *finding.Leak) string {
 
 // subject names the kinds of growth for the head of a message. Resources that goroutines keep open
 // are named with the goroutines.
-func subject(g *finding.Growth) string {
+func subject(g *finding.Growth) (what, grows string) {
 	memory, resources := false, false
 	for _, l := range g.Leaks {
 		memory = memory || !l.IsResource()
@@ -60,11 +72,11 @@ func subject(g *finding.Growth) string {
 	}
 	switch {
 	case memory && resources:
-		return "memory and resources grow"
+		return "memory and resources", "grow"
 	case resources:
-		return "resources grow"
+		return "resources", "grow"
 	}
-	return "memory grows"
+	return "memory", "grows"
 }
 
 func (w *Wording) explainLeak(l *finding.Leak) []string {
@@ -72,7 +84,7 @@ func (w *Wording) explainLeak(l *finding.Leak) []string {
 		return w.explainResources(l)
 	}
 	cause := w.usualCause(l)
-	lines := append(cause[:len(cause):len(cause)], w.maker(l)...)
+	lines := append(cause[:len(cause):len(cause)], maker(w, l)...)
 	if l.Goroutines != nil {
 		lines = append(lines, l.Piled.Show(piled(l)))
 		lines = append(append(lines, resourcesOfPile(l)...), w.callsBehind(l)...)
@@ -181,7 +193,10 @@ func (w *Wording) protocol(calls int64) string {
 		batches = append(batches, textfmt.Count(int64(n)))
 	}
 	s := fmt.Sprintf("op was called %s times: %s to warm up, then %s, with a snapshot after each batch",
-		textfmt.Count(calls), textfmt.Count(w.First().Calls), textfmt.Enumerate(batches))
+		textfmt.Count(calls), textfmt.Count(w.First().Calls/max(1, w.Each)), textfmt.Enumerate(batches))
+	if w.Each > 1 {
+		s += fmt.Sprintf("; each time counts as %s calls", textfmt.Count(w.Each))
+	}
 	if w.Later != nil {
 		s += fmt.Sprintf("; the last of them after %s without a call", Wait)
 	}

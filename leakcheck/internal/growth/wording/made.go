@@ -7,9 +7,8 @@ import (
 
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -19,15 +18,15 @@ const maxMade = 16
 
 // making returns the program's calls on the stack that made what grows, and on the one that filled
 // the container that it is an element of, innermost first; nil if they are not known.
-func (w *Wording) making(l *finding.Leak) (made, filled []verdict.Call) {
+func making(w *Wording, l *finding.Leak) (made, filled []verdict.Call) {
 	switch {
-	case l.Goroutines != nil && w.isIdle(l):
-		return w.transportOf(l), nil
+	case l.Goroutines != nil && isIdle(w, l):
+		return transportOf(w, l), nil
 	case l.Goroutines != nil:
 		// The first of the ancestors is the go statement, which is known more precisely.
-		made = w.callsOf([]pile.Call{{Function: l.Origin.CreatedBy, At: l.Origin.CreatedAt}})
+		made = callsOf(w, []goroutine.Call{{Function: l.Origin.CreatedBy, At: l.Origin.CreatedAt}})
 		for i, c := range l.Goroutines.Ancestors {
-			if calls := w.callsOf([]pile.Call{c}); i > 0 && calls != nil && len(made) < maxMade {
+			if calls := callsOf(w, []goroutine.Call{c}); i > 0 && calls != nil && len(made) < maxMade {
 				calls[0].Calls = l.Goroutines.Ancestors[i-1].Function
 				made = append(made, calls...)
 			}
@@ -37,7 +36,7 @@ func (w *Wording) making(l *finding.Leak) (made, filled []verdict.Call) {
 		for _, by := range w.Makers[l.Resources[0].Kind.String()] {
 			// A test's own does not excuse the others.
 			if made == nil || strings.Contains(made[0].At, "_test.go:") {
-				made = w.callsOf(by.Stack)
+				made = callsOf(w, by.Stack)
 			}
 		}
 		return made, nil
@@ -51,19 +50,19 @@ func (w *Wording) making(l *finding.Leak) (made, filled []verdict.Call) {
 		// The path may end in small values that many objects refer to, such as strings.
 		t := tree.TraceTo(head, true, tree.BytesOf)
 		for _, b := range t.Branches[slices.Index(t.Branches, head):] {
-			if made = w.allocatedBy(b); made != nil {
+			if made = allocatedBy(w, b); made != nil {
 				break
 			}
 		}
 		break
 	}
 	if c := l.Container(); c != nil {
-		filled = w.allocatedBy(c)
+		filled = allocatedBy(w, c)
 	}
 	if root, by := l.Registry(); by != nil {
 		for _, m := range w.Makers[root] {
 			if filled == nil || strings.Contains(filled[0].At, "_test.go:") {
-				filled = w.callsOf(m.Stack)
+				filled = callsOf(w, m.Stack)
 			}
 		}
 	}
@@ -73,7 +72,7 @@ func (w *Wording) making(l *finding.Leak) (made, filled []verdict.Call) {
 // maker names the program's call that made what grows, or what comes with it, or what goroutines
 // hold; nil if it is not known, or the go statement of the goroutines, which the message has. A
 // call of test code is the last choice.
-func (w *Wording) maker(l *finding.Leak) []string {
+func maker(w *Wording, l *finding.Leak) []string {
 	if l.IsResource() {
 		return nil // see madeBy
 	}
@@ -86,8 +85,8 @@ func (w *Wording) maker(l *finding.Leak) []string {
 			}
 		}
 	}
-	for _, of := range append([]*finding.Leak{l}, l.With...) {
-		made, filled := w.making(of)
+	for _, one := range append([]*finding.Leak{l}, l.With...) {
+		made, filled := making(w, one)
 		consider(made)
 		consider(filled)
 		if best != nil && !isTest(*best) {
@@ -96,14 +95,14 @@ func (w *Wording) maker(l *finding.Leak) []string {
 	}
 	tree.Forest(l.Heads).All(func(b *tree.Branch) bool {
 		if l.Goroutines != nil && best == nil {
-			consider(w.allocatedBy(b))
+			consider(allocatedBy(w, b))
 		}
 		return best == nil
 	})
 	if best == nil || l.Goroutines != nil && best.At == l.Origin.CreatedAt {
 		return nil
 	}
-	return []string{"made by " + w.callText(pile.Call{Function: best.Function, At: best.At})}
+	return []string{"made by " + w.callText(goroutine.Call{Function: best.Function, At: best.At})}
 }
 
 // isKey reports whether a branch is strings that are the keys of a map, which callers often make.
@@ -111,16 +110,16 @@ func isKey(b *tree.Branch) bool { return strings.HasPrefix(b.Name, "[$key]") && 
 
 // isIdle reports whether goroutines wait for a connection that its transport keeps for later
 // requests. Who made that transport has to close them.
-func (w *Wording) isIdle(l *finding.Leak) bool {
+func isIdle(w *Wording, l *finding.Leak) bool {
 	i := l.Goroutines.Cause(&l.Origin, w.Env.IsProgram)
-	return i >= 0 && pile.Causes[i].Text == pile.IdleConnections
+	return i >= 0 && goroutine.Causes[i].Text == goroutine.IdleConnections
 }
 
 // transportOf returns the calls that made the transports of idle connections, if these grow, too.
-func (w *Wording) transportOf(l *finding.Leak) (made []verdict.Call) {
+func transportOf(w *Wording, l *finding.Leak) (made []verdict.Call) {
 	tree.Forest(l.Heads).All(func(b *tree.Branch) bool {
 		if made == nil && strings.TrimLeft(b.Typ, "*") == "net/http.Transport" {
-			made = w.allocatedBy(b)
+			made = allocatedBy(w, b)
 		}
 		return true
 	})
@@ -129,7 +128,7 @@ func (w *Wording) transportOf(l *finding.Leak) (made []verdict.Call) {
 
 // allocatedBy returns the program's calls on the stack that allocated most of the memory of a
 // branch in the recorded batch.
-func (w *Wording) allocatedBy(b *tree.Branch) []verdict.Call {
+func allocatedBy(w *Wording, b *tree.Branch) []verdict.Call {
 	bytes := make(map[string]int64)
 	stacks := make(map[string][]refscan.SourceFrame)
 	for _, a := range w.recordsOf(b) {
@@ -146,44 +145,15 @@ func (w *Wording) allocatedBy(b *tree.Branch) []verdict.Call {
 	if bytes[top] <= 0 {
 		return nil
 	}
-	var calls []pile.Call
+	var calls []goroutine.Call
 	for _, f := range stacks[top] {
-		calls = append(calls, pile.Call{Function: f.Func, At: fmt.Sprintf("%s:%d", f.File, f.Line)})
+		calls = append(calls, goroutine.Call{Function: f.Func, At: fmt.Sprintf("%s:%d", f.File, f.Line)})
 	}
-	return w.callsOf(calls)
-}
-
-// recordsOf returns how often each stack allocated objects of a branch in the recorded batch, as
-// far as they are alive. Allocations from before that batch are subtracted, since those were
-// recorded as a random sample.
-func (w *Wording) recordsOf(b *tree.Branch) []refscan.Allocation {
-	before := w.Recorded
-	if before == nil && w.Env.AllAllocations {
-		before = w.First()
-	}
-	if before == nil {
-		return nil
-	}
-	key := b.GrowthKey()
-	var records []refscan.Allocation
-	add := func(m *history.Snapshot, sign int64) {
-		m.Forest.All(func(b *tree.Branch) bool {
-			if b.GrowthKey() == key {
-				for _, a := range b.Allocations {
-					a.Objects, a.Bytes = sign*a.Objects, sign*a.Bytes
-					records = append(records, a)
-				}
-			}
-			return true
-		})
-	}
-	add(w.Last(), 1)
-	add(before, -1)
-	return records
+	return callsOf(w, calls)
 }
 
 // callsOf returns the program's calls among those of a stack.
-func (w *Wording) callsOf(stack []pile.Call) []verdict.Call {
+func callsOf(w *Wording, stack []goroutine.Call) []verdict.Call {
 	var calls []verdict.Call
 	for _, c := range stack {
 		if w.Env.IsProgram(symbol.Package(c.Function)) && len(calls) < maxMade {

@@ -2,10 +2,11 @@ package wording
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
@@ -117,14 +118,8 @@ func (w *Wording) WithoutUseful(notes []string) []string {
 	held := w.Last().Ledger
 	for _, i := range w.Req.Ignores {
 		if held != nil && held.HasName(i.Pattern.MatchWhole) {
-			beginning := fmt.Sprintf("Ignore(%q) matched nothing", i.Pattern.Text)
-			rest := notes[:0]
-			for _, note := range notes {
-				if !strings.HasPrefix(note, beginning) {
-					rest = append(rest, note)
-				}
-			}
-			notes = rest
+			useless := check.UselessIgnore(i.Pattern.Text)
+			notes = slices.DeleteFunc(notes, func(note string) bool { return note == useless })
 		}
 	}
 	return notes

@@ -7,8 +7,8 @@ import (
 
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
@@ -28,7 +28,7 @@ func (w *Wording) usualCause(l *finding.Leak) []string {
 		return nil
 	}
 	if i := l.Goroutines.Cause(&l.Origin, w.Env.IsProgram); i >= 0 {
-		return []string{message.CausePrefix + pile.Causes[i].Text}
+		return []string{message.CausePrefix + goroutine.Causes[i].Text}
 	}
 	if waitsForTime(l) {
 		return []string{message.CausePrefix + receivesTime}
@@ -59,13 +59,13 @@ func (w *Wording) explainPile(l *finding.Leak) []string {
 	}
 	lines := []string{line}
 	if l.Origin.CreatedBy != "" {
-		lines = append(lines, "created by "+w.callText(pile.Call{Function: l.Origin.CreatedBy, At: l.Origin.CreatedAt}))
+		lines = append(lines, "created by "+w.callText(goroutine.Call{Function: l.Origin.CreatedBy, At: l.Origin.CreatedAt}))
 	}
 	return lines
 }
 
 // callText is "example.com/app.(*Pool).run (pool.go:40)".
-func (w *Wording) callText(c pile.Call) string {
+func (w *Wording) callText(c goroutine.Call) string {
 	s := textfmt.Abridge(symbol.Unescape(c.Function), message.MaxNameShown)
 	if at := w.Env.PlaceOf(c.At); at != "" {
 		s += " (" + at + ")"

@@ -39,6 +39,7 @@ func (w *Wording) Records(g *finding.Growth, a *assertion.Assertion) []verdict.B
 		}
 		switch {
 		case l.IsResource():
+			b.Kind = verdict.Resources
 			b.Path, b.Type, b.Objects = l.Resources[0].Name, l.Resources[0].Kind.String(), l.Resources[0].Amount()
 		case l.Goroutines != nil:
 			b.Path, b.Type, b.Objects = symbol.Unescape(l.Origin.Entry), "goroutine", l.Piled.Grown()
@@ -68,7 +69,7 @@ func findings(g *finding.Growth) []check.Finding {
 		}
 		f := check.Finding{
 			Shown: shown, Broken: true, Heap: check.Heap{Culprits: l.Heads, Below: true, Weight: tree.BytesOf},
-			Record: verdict.Bound{Selector: shown, Objects: l.Total.Objects, Bytes: l.Total.Bytes},
+			Record: verdict.Bound{Kind: verdict.Growth, Selector: shown, Objects: l.Total.Objects, Bytes: l.Total.Bytes},
 		}
 		if l.Measure == history.InBytes || l.Measure == history.InUse {
 			f.Record.MaxBytes = &none
@@ -126,6 +127,9 @@ func (w *Wording) holderOf(l *finding.Leak) *verdict.Holder {
 	h, made := &verdict.Holder{}, ""
 	if len(l.Heads) > 0 {
 		h = holderAt(l.Heads[0])
+		if l.Goroutines == nil {
+			h.Text = w.growthHeldBy(l.Heads[0], l)[0]
+		}
 		if also, held, all := message.SecondHolder(trace(l), w.Last().Eval.Observation); also != nil && l.Goroutines == nil && 4*held >= 3*all {
 			end := message.Deepest(also)
 			h.Also = holderAt(end)
@@ -138,7 +142,7 @@ func (w *Wording) holderOf(l *finding.Leak) *verdict.Holder {
 	} else if len(l.Heads) > 0 {
 		made = l.Heads[0].Line()[0].Name
 	}
-	h.Made, h.Filled = w.making(l)
+	h.Made, h.Filled = making(w, l)
 	if h.Filled != nil && len(l.Heads) > 0 {
 		if c := l.Container(); c != nil {
 			h.Container = c.Typ

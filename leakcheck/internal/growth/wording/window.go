@@ -53,10 +53,15 @@ func (w *Wording) timesIn(l *finding.Leak) *observe.Times {
 	return nil
 }
 
-// MayExpire reports whether some leak may be gone after Wait, by the times in it, and none is a
-// known mistake: a context that is not cancelled is gone after its time, too.
+// MayExpire reports whether some leak may be gone after Wait, by the times in it, or by its timers
+// or sleeping goroutines, and none is a known mistake: a context that is not cancelled is gone
+// after its time, too.
 func (w *Wording) MayExpire(g *finding.Growth) (may bool) {
 	for _, l := range g.Leaks {
+		if endsByTime(l, w.Env.IsProgram) {
+			may = true
+			continue
+		}
 		if !l.IsResource() && w.usualCause(l) != nil {
 			return false
 		}
@@ -64,6 +69,19 @@ func (w *Wording) MayExpire(g *finding.Growth) (may bool) {
 		may = may || t != nil && (t.Recent() || t.Expires(w.Content) <= Wait)
 	}
 	return may
+}
+
+// endsByTime reports whether a leak is the program's timers, or goroutines that sleep, and all have
+// fired or woken up after Wait.
+func endsByTime(l *finding.Leak, isProgram func(pkg string) bool) bool {
+	switch {
+	case l.Goroutines != nil:
+		return !l.Deepens && l.Goroutines.Sleep > 0 && l.Goroutines.Sleep <= Wait
+	case l.IsResource() || !l.CountsTimers():
+		return false
+	}
+	root := l.Heads[0].Root
+	return root.Period == 0 && root.DueLast <= Wait && isProgram(root.Package)
 }
 
 // expiry says of what grows that it expires after the experiment.

@@ -3,15 +3,16 @@ package wording
 
 import (
 	"github.com/leakgate/leakgate/internal/verdict"
+	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/pile"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
-// A Wording describes the findings of a Finder.
+// A Wording describes the findings of a Finder, with what is known beside the snapshots.
 type Wording struct {
-	*finding.Finder
+	finding.Finder
+	Each          int64             // calls that one call of op stands for
 	Batches       []int             // calls of op in each batch, without the warm-up
 	Recorded      *history.Snapshot // before the batch whose allocations were recorded; nil: none was
 	RecordedCalls int               // how many calls of the batch were recorded, its first
@@ -23,14 +24,17 @@ type Wording struct {
 	// by the name of the kind or the root, the most frequent first; none where none was found
 	Makers map[string][]Maker
 
+	Process   string // that op changes; "": this one
+	unsampled bool   // the last message could not say where something is allocated, in that process
+
 	RecordsNative bool         // calls that allocate native memory can be recorded
 	Native        *NativeCalls // nil: no calls were to be recorded
 }
 
 // A Maker is a call of the program's, and the stack with it, innermost first.
 type Maker struct {
-	pile.Call
-	Stack []pile.Call
+	goroutine.Call
+	Stack []goroutine.Call
 }
 
 // NativeCalls lists the calls that allocate the growing native memory.

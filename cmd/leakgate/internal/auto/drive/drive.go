@@ -30,10 +30,10 @@ type Binary struct {
 	Budget   time.Duration
 	Subtests string // pattern of tests and subtests to run, in the syntax of -test.run; "": all
 	Beside   int    // processes at the same time, for functions that are slow, or many
-	// Matters returns the roots in a group's record whose growth is worth splitting the group for.
-	// Its calls do not overlap.
-	Matters func(*Exploration) []Root
-	Say     func(what string, end time.Time) // takes what is done next, and until when all is
+	// RootsToSplit returns the roots in a group's record whose growth is worth splitting the group
+	// for. Its calls do not overlap.
+	RootsToSplit func(*Exploration) []Root
+	Say          func(what string, end time.Time) // takes what is done next, and until when all is
 }
 
 // A Root is what makes something grow in a group.
@@ -107,17 +107,17 @@ type state struct {
 
 	judging sync.Mutex // one call of Matters at a time
 
-	mu       sync.Mutex // guards what follows
-	tried    map[string]*Tried
-	patient  map[string]bool   // functions that are not quick, and wait until the others are done
-	explored map[string]bool   // functions in groups that were explored
-	held     map[string]*Tried // benchmarks
-	runs     int
-	report   *Report
-	located  map[string]bool     // roots that a group of one function is known to feed
-	subtests map[string][]string // subtests of each test that was explored alone, and grew
-	unsplit  []growing           // groups that are to be split
-	others   [][]string          // parts of such groups, whose roots others are known to feed
+	mu          sync.Mutex // guards what follows
+	tried       map[string]*Tried
+	patient     map[string]bool   // functions that are not quick, and wait until the others are done
+	explored    map[string]bool   // functions in groups that were explored
+	held        map[string]*Tried // benchmarks
+	runs        int
+	report      *Report
+	located     map[string]bool     // roots that a group of one function is known to feed
+	subtests    map[string][]string // subtests of each test that was explored alone, and grew
+	unsplit     []growing           // groups that are to be split
+	fedByOthers [][]string          // parts of such groups, whose roots others are known to feed
 }
 
 // growing is a group in which roots grow.
@@ -282,7 +282,8 @@ func beside[T any](workers int, all []T, do func(slot int, one T) error) error {
 	return errors.Join(errs...)
 }
 
-// progress changes with each of some functions of which more is known.
+// progress counts what is known of some functions. It is larger than before if the last process
+// told more.
 func (s *state) progress(functions []string) (n int) {
 	for _, name := range functions {
 		if t := s.tried[name]; t.Status != "" && t.Status != repeat.OutOfTime {

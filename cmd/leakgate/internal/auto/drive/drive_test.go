@@ -23,7 +23,7 @@ func stub(t *testing.T, script string) *Binary {
 	require.NoError(t, os.WriteFile(file, []byte(script), 0o777))
 	return &Binary{
 		File: file, Test: "TestX", Dir: dir, Env: os.Environ(), Folder: filepath.Join(dir, "folder"), Budget: time.Minute,
-		Matters: func(*Exploration) []Root { return nil },
+		RootsToSplit: func(*Exploration) []Root { return nil },
 	}
 }
 

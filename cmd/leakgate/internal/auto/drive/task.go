@@ -151,7 +151,7 @@ func (s *state) roots(e *Exploration) []Root {
 	}
 	s.judging.Lock()
 	defer s.judging.Unlock()
-	return s.Matters(e)
+	return s.RootsToSplit(e)
 }
 
 // splitAll splits the groups in which something grows until end, several at a time, and those that
@@ -188,7 +188,7 @@ func (s *state) split(g growing, end time.Time, slot int) error {
 	for i, part := range parts {
 		if named && len(s.unlocated(g.roots)) == 0 {
 			s.mu.Lock()
-			s.others = append(s.others, parts[i:]...)
+			s.fedByOthers = append(s.fedByOthers, parts[i:]...)
 			s.mu.Unlock()
 			return nil
 		}
@@ -237,8 +237,8 @@ func partsOf(e *Exploration, roots []Root) (named bool, parts [][]string) {
 // splitOthers explores the parts of groups that were left out, since a function is known that feeds
 // their roots: these may feed them, too.
 func (s *state) splitOthers(end time.Time) error {
-	todo := s.others
-	s.others = nil
+	todo := s.fedByOthers
+	s.fedByOthers = nil
 	return beside(max(1, s.Beside), todo, func(slot int, part []string) error {
 		_, err := s.part(part, end, slot)
 		return err

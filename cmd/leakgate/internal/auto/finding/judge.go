@@ -69,8 +69,10 @@ type Modules struct {
 type Growth struct {
 	Bound verdict.Bound
 	Class Class
-	// Root is equal for the same cause in all packages and tests.
-	Root string
+	// Root is equal for the same cause in all packages and tests: the Place, and the function that
+	// makes what grows there.
+	Root  string
+	Place string // what holds it; of goroutines, their go statement
 	// Maker is the call of the user's code that makes what grows; nil: not known
 	Maker *verdict.Call
 	// Module is the dependency that makes the growth, with its version; "" for other classes.
@@ -129,7 +131,7 @@ func (m *Modules) judge(b verdict.Bound, e Evidence) Growth {
 	h := b.Holder
 	g := Growth{Bound: b}
 	m.classify(&g, e)
-	g.Root = m.root(&g)
+	g.Place, g.Root = m.root(&g)
 	if (g.Class == Leak || g.Class == Dependency) && passes(b, e.Record.Bounds) {
 		g.Class, g.Module = Passing, ""
 	}
@@ -343,27 +345,27 @@ func isBehindElement(path string) bool {
 	return ok && strings.Contains(below, ".")
 }
 
-// root names the cause of growth: what holds it, up to the first element of a container, and the
-// function that makes it. For goroutines it is the go statement, whichever function it starts.
-func (m *Modules) root(g *Growth) string {
+// root names the cause of growth: place is what holds it, up to the first element of a container,
+// and root that with the function that makes it. For goroutines both are the go statement,
+// whichever function it starts.
+func (m *Modules) root(g *Growth) (place, root string) {
 	h := g.Bound.Holder
-	name := ""
 	switch h.Kind {
 	case "goroutine":
-		name = "go " + cmp.Or(h.CreatedBy, h.Root) + " " + path.Base(filepath.ToSlash(file(h.CreatedAt)))
-		if g.Maker == nil || m.isOwn(symbol.Package(h.CreatedBy)) {
-			return name
+		place = "go " + cmp.Or(h.CreatedBy, h.Root) + " " + path.Base(filepath.ToSlash(file(h.CreatedAt)))
+		if m.isOwn(symbol.Package(h.CreatedBy)) {
+			return place, place
 		}
 	case "resource":
-		name = "resource " + h.Root
+		place = "resource " + h.Root
 	default:
 		to, _, _ := strings.Cut(cmp.Or(g.Bound.Path, h.Root), "[")
-		name = h.Kind + " " + to
+		place = h.Kind + " " + to
 	}
 	if g.Maker == nil {
-		return name
+		return place, place
 	}
-	return name + " by " + symbol.Unescape(g.Maker.Function)
+	return place, place + " by " + symbol.Unescape(g.Maker.Function)
 }
 
 // file is a "file:line" without the line.

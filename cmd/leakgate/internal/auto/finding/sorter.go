@@ -20,7 +20,7 @@ const Whole = "all tests"
 // A Sorter takes the results of packages, one after the other. It is for one goroutine.
 type Sorter struct {
 	records     string // folder
-	again       func(pkg string, functions []string) string
+	rerun       func(pkg string, functions []string) string
 	causes      map[string]*cause // by root, in the user's modules
 	deps        map[string]*cause // by root, in dependencies
 	nonFindings map[Class]map[string]string
@@ -55,16 +55,16 @@ type found struct {
 // repeats some functions of a package.
 func NewSorter(records string, again func(pkg string, functions []string) string) *Sorter {
 	return &Sorter{
-		records: records, again: again,
+		records: records, rerun: again,
 		causes: make(map[string]*cause), deps: make(map[string]*cause), onlyInGroup: make(map[string]*cause),
 		nonFindings: make(map[Class]map[string]string),
 	}
 }
 
-// Roots returns the roots whose feeding test is worth looking for: those of leaks and dependencies,
-// those of objects whose end is not known or differs between tests, and resources that grow as fast
-// as something else in the same group, though no object there stands for them: another test of the
-// group may make them.
+// Roots returns the roots for which a group is split until the test that makes them grow is known.
+// They are the roots of leaks and dependencies, and those of objects whose end is not known or
+// differs between tests. Resources that grow as fast as something else in the same group are among
+// them, though no object there stands for them: another test of the group may make them.
 func Roots(e Evidence, all []Growth) []drive.Root {
 	var roots []drive.Root
 	for _, g := range all {
@@ -177,6 +177,9 @@ func (s *Sorter) sort(pkg string, modules *Modules, r *drive.Report) []*found {
 	}
 	var fresh []*found
 	for _, root := range order {
+		if seen[root] = slices.DeleteFunc(seen[root], func(o occurrence) bool { return isToldInParts(r, seen, o) }); len(seen[root]) == 0 {
+			continue
+		}
 		seen[root] = slices.DeleteFunc(seen[root], func(o occurrence) bool {
 			// The test feeds this root, then, and none of its subtests does alone.
 			return strings.Contains(o.group.Functions[0], "/") && allPartsExplored(r, o.group)
@@ -212,7 +215,7 @@ func (s *Sorter) sort(pkg string, modules *Modules, r *drive.Report) []*found {
 				of = make(map[string]string)
 				s.nonFindings[least.growth.Class] = of
 			}
-			why := slices.DeleteFunc(append([]string{least.growth.Reason}, madeBy(least.growth)...), func(s string) bool { return s == "" })
+			why := slices.DeleteFunc(append([]string{least.growth.Reason}, origin(least.growth)...), func(s string) bool { return s == "" })
 			of[root] = fmt.Sprintf("%s (%s)", text(least.growth), strings.Join(append(why, "fed by "+c.fed[0].String()), "; "))
 		}
 	}
@@ -240,6 +243,23 @@ func merge(known map[string]*cause, root string, c *cause) bool {
 	}
 	known[root] = c
 	return true
+}
+
+// isToldInParts reports whether parts of a group, of which all are known, tell who makes what grows
+// at a place, and the group itself does not: too little was recorded there. It is one cause, with
+// the root of the parts.
+func isToldInParts(r *drive.Report, seen map[string][]occurrence, o occurrence) bool {
+	if o.growth.Maker != nil || !allPartsExplored(r, o.group) {
+		return false
+	}
+	for root, all := range seen {
+		if root != o.growth.Root && slices.ContainsFunc(all, func(p occurrence) bool {
+			return p.growth.Place == o.growth.Place && isPart(p.group, o.group)
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // An occurrence is the growth of a root in one group.

@@ -151,11 +151,15 @@ func text(g Growth) string {
 	return line
 }
 
-// madeBy says which line of the user's code makes what grows, and what a test has ended.
-func madeBy(g Growth) []string {
+// origin says which line of the user's code makes what grows, what holds it, and what a test has
+// ended.
+func origin(g Growth) []string {
 	var lines []string
 	if g.Maker != nil {
 		lines = append(lines, fmt.Sprintf("made by %s (%s)", symbol.Short(symbol.Unescape(g.Maker.Function)), path.Base(filepath.ToSlash(g.Maker.At))))
+	}
+	if text := g.Bound.Holder.Text; text != "" {
+		lines = append(lines, text)
 	}
 	if g.Ended != "" {
 		lines = append(lines, "the test does "+g.Ended+", and it is still here")
@@ -171,7 +175,7 @@ func (s *Sorter) message(f *found) string {
 	fmt.Fprintf(&b, "leakgate -auto: something grows each time %s runs\n", op)
 	for _, c := range f.causes {
 		fmt.Fprintf(&b, "\n%s\n", text(c.growth))
-		for _, line := range madeBy(c.growth) {
+		for _, line := range origin(c.growth) {
 			fmt.Fprintf(&b, "    %s\n", line)
 		}
 		lines := make([]string, 0, len(c.fed))
@@ -196,7 +200,7 @@ func (s *Sorter) message(f *found) string {
 	// The artifacts move to the folder of the assertion's record.
 	full := strings.ReplaceAll(strings.TrimSpace(f.group.Record.Message), f.group.Folder, s.folder(f.pkg, f.test()))
 	fmt.Fprintf(&b, "\nin full, where op is %s:\n    %s\n", op, strings.ReplaceAll(full, "\n", "\n    "))
-	again := s.again(f.pkg, f.group.Functions)
+	again := s.rerun(f.pkg, f.group.Functions)
 	const most = 3 // functions at most in a test to paste
 	if len(f.group.Functions) > most {
 		fmt.Fprintf(&b, "\nthere was no time to tell these functions apart; with more of it, this finds the one, with a test to paste:\n    %s\n", again)

@@ -26,13 +26,13 @@ func Tests(tests ...testing.InternalTest) {
 func Examples(examples ...testing.InternalExample) {
 	for _, e := range examples {
 		f := e.F
-		Func(e.Name, func(*bool) bool { f(); return true })
+		other(e.Name, func(*bool) bool { f(); return true })
 	}
 }
 
-// Func registers a function of another kind than tests. call reports whether it passed, and sets
+// other registers a function of another kind than tests. call reports whether it passed, and sets
 // skipped if it skipped itself.
-func Func(name string, call func(skipped *bool) (ok bool)) {
+func other(name string, call func(skipped *bool) (ok bool)) {
 	functions = append(functions, registered{name: name, call: call})
 }
 

@@ -69,8 +69,8 @@ func Run(t *testing.T) {
 	j.write(Event{Event: "end"})
 }
 
-// stayWith ends the process soon after the command is gone without having ended it, because it was
-// killed. A running function may clean up first, if that does not take long.
+// stayWith ends the process soon after the command was killed, which cannot end it then. A running
+// function may clean up first, if that does not take long.
 func (r *runner) stayWith(parent int) {
 	r.parent = parent
 	const (
@@ -95,16 +95,16 @@ func (r *runner) stayWith(parent int) {
 // isAlone reports whether the command has ended.
 func (r *runner) isAlone() bool { return os.Getppid() != r.parent }
 
-// timed is a function that can be repeated, how long a call takes, and whether goroutines outlast
-// it.
-type timed struct {
+// repeatable is a function that can be repeated, how long a call takes, and whether goroutines
+// outlast it.
+type repeatable struct {
 	*registered
 	took    time.Duration
 	lingers bool
 }
 
 // compare orders functions: those that leave nothing running first, and the quickest of them.
-func (f timed) compare(g timed) int {
+func (f repeatable) compare(g repeatable) int {
 	if f.lingers != g.lingers {
 		if g.lingers {
 			return -1
@@ -120,9 +120,9 @@ func (f timed) compare(g timed) int {
 func (r *runner) exploreAll(o *Orders) {
 	explored := 0
 	for rest := o.Functions; len(rest) > 0; {
-		var ready []timed
+		var ready []repeatable
 		ready, rest = r.tryOut(o, rest)
-		slices.SortStableFunc(ready, timed.compare)
+		slices.SortStableFunc(ready, repeatable.compare)
 		for len(ready) > 0 && time.Now().Before(o.End) {
 			if explored > 0 && !o.Together && time.Until(o.End) < leastTime {
 				return // for these another process has time, or none has
@@ -137,7 +137,7 @@ func (r *runner) exploreAll(o *Orders) {
 
 // tryOut calls functions for tryTime, or all if they are one group. It returns those to repeat, and
 // those that are left.
-func (r *runner) tryOut(o *Orders, functions []Function) (ready []timed, rest []Function) {
+func (r *runner) tryOut(o *Orders, functions []Function) (ready []repeatable, rest []Function) {
 	start := time.Now()
 	for i, f := range functions {
 		if !o.Together && len(ready) > 0 && time.Since(start) > tryTime {
@@ -148,7 +148,7 @@ func (r *runner) tryOut(o *Orders, functions []Function) (ready []timed, rest []
 		switch {
 		case found == nil:
 		case f.Took > 0:
-			ready = append(ready, timed{found, f.Took, f.Lingers})
+			ready = append(ready, repeatable{found, f.Took, f.Lingers})
 			continue
 		case time.Now().After(o.ProbeEnd):
 			e.Status = OutOfTime
@@ -156,7 +156,7 @@ func (r *runner) tryOut(o *Orders, functions []Function) (ready []timed, rest []
 			e.Status, e.Took, e.Lingers = r.try(found, f.Limit, o.End)
 			e.Mark = r.calls
 			if e.Status == OK {
-				ready = append(ready, timed{found, e.Took, e.Lingers})
+				ready = append(ready, repeatable{found, e.Took, e.Lingers})
 			}
 		}
 		r.journal.write(e)
@@ -165,7 +165,7 @@ func (r *runner) tryOut(o *Orders, functions []Function) (ready []timed, rest []
 }
 
 // fitting returns how many of some functions, in their order, are one group.
-func fitting(all []timed, together bool) int {
+func fitting(all []repeatable, together bool) int {
 	if together {
 		return len(all)
 	}
@@ -185,7 +185,7 @@ func fitting(all []timed, together bool) int {
 // exploreGroup explores a group, without the functions that fail when they are repeated. It returns
 // functions of the group that have not been explored, since the group takes longer than it did, and
 // leaves out those that are slow by themselves.
-func (r *runner) exploreGroup(o *Orders, label string, group []timed) (again []timed) {
+func (r *runner) exploreGroup(o *Orders, label string, group []repeatable) (again []repeatable) {
 	if group[0].lingers { // as a rule something grows, and whether tests end it matters
 		r.countLifetimes()
 	}
@@ -199,7 +199,7 @@ func (r *runner) exploreGroup(o *Orders, label string, group []timed) (again []t
 				again, group, failures = append(again, group[half:]...), group[:half], 0
 			}
 		case result.slow:
-			kept := make([]timed, 0, len(group))
+			kept := make([]repeatable, 0, len(group))
 			for _, f := range group {
 				if f.took > maxRound && len(group) > 1 {
 					r.journal.write(Event{Event: "tried", Function: f.label(), Status: Left, Took: f.took})
@@ -260,7 +260,7 @@ type result struct {
 }
 
 // explore repeats a group of functions under AssertNoGrowth, which leaves a record.
-func (r *runner) explore(o *Orders, label string, group []timed) result {
+func (r *runner) explore(o *Orders, label string, group []repeatable) result {
 	names := make([]string, len(group))
 	for i, f := range group {
 		names[i] = f.label()
@@ -329,7 +329,7 @@ func (r *runner) explore(o *Orders, label string, group []timed) result {
 	return result{failed: failed}
 }
 
-func sum(group []timed) time.Duration {
+func sum(group []repeatable) time.Duration {
 	var all time.Duration
 	for _, f := range group {
 		all += f.took

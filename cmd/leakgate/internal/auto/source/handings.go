@@ -10,8 +10,8 @@ import (
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
-// Handings returns the ways in which a function, by its name in stack traces, leaves it to its
-// callers to end what it makes.
+// Handings returns what the callers of a function have to end: results, arguments, the receiver, or
+// the call itself, which another function undoes. The function is named as in stack traces.
 func (f *Finder) Handings(function string) []Handing {
 	pkg := symbol.Package(function)
 	known := f.of(pkg)
@@ -85,7 +85,7 @@ func declaredName(function string) string {
 	return strings.Join(parts[:min(len(parts), 2)], ".")
 }
 
-// handings lists how a function leaves it to its callers to end what it makes.
+// handings is Handings of a declared function.
 func (f *Finder) handings(pkg string, known *facts, file *ast.File, d *ast.FuncDecl) []Handing {
 	full := pkg + "." + nameOf(d)
 	short := pkg[strings.LastIndexByte(pkg, '/')+1:] + "." + nameOf(d)

@@ -96,6 +96,9 @@ func (w *Workspace) build(ctx context.Context, p *source.Package, dir string, ar
 	// "-c" keeps the debug information, whatever the package is.
 	all := append([]string{"test", "-c", "-vet=off", list, "-o", binary}, args...)
 	env := append(w.env[:len(w.env):len(w.env)], "PWD="+p.Dir)
+	if !slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, "GOTMPDIR=") }) { // what a kill leaves there goes with the workspace
+		env = append(env, "GOTMPDIR="+dir, "TMPDIR="+dir, "TMP="+dir)
+	}
 	out, err := gotest.Output(ctx, p.Dir, env, "go", append(all, p.ImportPath)...)
 	switch {
 	case ctx.Err() != nil:
@@ -113,22 +116,17 @@ func (w *Workspace) build(ctx context.Context, p *source.Package, dir string, ar
 func generate(f source.Functions, declaresTest bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s\n\nimport (\n\tleakgatetesting \"testing\"\n\n\tleakgaterepeat %q\n\tleakgateended %q\n", f.Name, repeatPath, endedPath)
-	if len(f.Fuzz) > 0 {
-		fmt.Fprintf(&b, "\tleakgateseeds %q\n", seedsPath)
-	}
 	b.WriteString(")\n\nfunc init() {\n")
 	b.WriteString("\tleakgaterepeat.Lifetimes(leakgateended.Begin, leakgateended.Each)\n")
-	list := func(call, typ string, names []string) {
+	list := func(call, typ, field string, names []string) {
 		for _, name := range names {
-			fmt.Fprintf(&b, "\tleakgaterepeat.%s(leakgatetesting.%s{Name: %q, F: %s})\n", call, typ, name, name)
+			fmt.Fprintf(&b, "\tleakgaterepeat.%s(leakgatetesting.%s{Name: %q, %s: %s})\n", call, typ, name, field, name)
 		}
 	}
-	list("Tests", "InternalTest", f.Tests)
-	list("Examples", "InternalExample", f.Examples)
-	list("Benchmarks", "InternalBenchmark", f.Benchmarks)
-	for _, name := range f.Fuzz {
-		fmt.Fprintf(&b, "\tleakgaterepeat.Func(%q, leakgateseeds.Caller(leakgatetesting.InternalFuzzTarget{Name: %[1]q, Fn: %[1]s}))\n", name)
-	}
+	list("Tests", "InternalTest", "F", f.Tests)
+	list("Examples", "InternalExample", "F", f.Examples)
+	list("Benchmarks", "InternalBenchmark", "F", f.Benchmarks)
+	list("Fuzz", "InternalFuzzTarget", "Fn", f.Fuzz)
 	b.WriteString("}\n\n")
 	if declaresTest {
 		fmt.Fprintf(&b, "func %s(t *leakgatetesting.T) { leakgaterepeat.Run(t) }\n", TestName)

@@ -15,7 +15,6 @@ import (
 	"github.com/leakgate/leakgate"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat/ended"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/auto/repeat/seeds"
 	"github.com/leakgate/leakgate/internal/envvar"
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
@@ -27,9 +26,6 @@ const modulePath = "github.com/leakgate/leakgate"
 // its memory counts as the tool's own.
 const repeatPath = modulePath + "/leakcheck/repeat"
 
-// seedsPath is the import path of package seeds in the library.
-const seedsPath = repeatPath + "/seeds"
-
 // endedPath is the import path of package ended in the library.
 const endedPath = repeatPath + "/ended"
 
@@ -39,8 +35,8 @@ type file struct {
 	data []byte
 }
 
-// sources returns the files of the library: leakcheck, what it imports, and packages repeat
-// and seeds.
+// sources returns the files of the library: leakcheck, what it imports, and packages repeat and
+// ended.
 func sources() ([]file, error) {
 	var files []file
 	add := func(from embed.FS, below string) error {
@@ -53,7 +49,7 @@ func sources() ([]file, error) {
 			return err
 		})
 	}
-	err := errors.Join(add(leakgate.Sources, ""), add(repeat.Sources, "leakcheck/repeat/"), add(seeds.Sources, "leakcheck/repeat/seeds/"), add(ended.Sources, "leakcheck/repeat/ended/"))
+	err := errors.Join(add(leakgate.Sources, ""), add(repeat.Sources, "leakcheck/repeat/"), add(ended.Sources, "leakcheck/repeat/ended/"))
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.name, b.name) })
 	return files, err
 }

@@ -195,7 +195,7 @@ func (b *baseRun) result(f *comparison) verdict.Result {
 	where := f.grownMost()
 	for _, row := range f.rows {
 		bound := verdict.Bound{
-			Selector: outcome.AllocationsOf + row.Name, MaxObjects: &row.MaxObjects, MaxBytes: &row.MaxBytes,
+			Kind: verdict.Allocs, Selector: "allocations of " + row.Name, MaxObjects: &row.MaxObjects, MaxBytes: &row.MaxBytes,
 			Objects: row.Objects.New.Median(), Bytes: row.Bytes.New.Median(), Verdict: verdict.Pass,
 		}
 		if row.Package != "" && !strings.HasSuffix(row.Package, "/"+packageOf(row.Name)) && row.Package != packageOf(row.Name) {

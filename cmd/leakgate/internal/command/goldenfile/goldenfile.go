@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldens"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldenset"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 	"github.com/leakgate/leakgate/golden"
@@ -32,7 +32,7 @@ type Options struct {
 // and returns the exit code.
 type verb struct {
 	name string
-	run  func(g *command, files []goldens.File) (int, error)
+	run  func(g *command, files []goldenset.File) (int, error)
 }
 
 func verbs() []verb {
@@ -124,14 +124,14 @@ func Run(c *cli.Context, args []string) int {
 }
 
 // find returns the golden files of the packages that the patterns name.
-func (g *command) find() ([]goldens.File, error) {
-	folders, err := goldens.Packages(goldens.Config{Dir: g.dir, Env: g.Env}, g.patterns)
+func (g *command) find() ([]goldenset.File, error) {
+	folders, err := goldenset.Packages(goldenset.Config{Dir: g.dir, Env: g.Env}, g.patterns)
 	if err != nil {
 		return nil, err
 	}
-	var all []goldens.File
+	var all []goldenset.File
 	for _, folder := range folders {
-		files, err := goldens.Find(folder, func() bool { return linksLeakcheck(folder, g.Env) })
+		files, err := goldenset.Find(folder, func() bool { return linksLeakcheck(folder, g.Env) })
 		if err != nil {
 			return nil, err
 		}
@@ -151,7 +151,7 @@ func linksLeakcheck(folder string, env []string) bool {
 }
 
 // list prints a table of the files.
-func (g *command) list(files []goldens.File) (int, error) {
+func (g *command) list(files []goldenset.File) (int, error) {
 	w := tabwriter.NewWriter(g.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "FILE\tLINES\tOBJECTS\tBYTES\tBELONGS TO")
 	for _, f := range files {
@@ -162,9 +162,9 @@ func (g *command) list(files []goldens.File) (int, error) {
 		}
 		owner := f.Owner
 		switch f.State {
-		case goldens.Orphaned:
+		case goldenset.Orphaned:
 			owner = "nobody: " + f.Why
-		case goldens.Unclear:
+		case goldenset.Unclear:
 			owner += "? " + f.Why
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", cli.Shown(f.Path), lines, objects, bytes, owner)
@@ -202,7 +202,7 @@ func (t *total) String() string {
 }
 
 // check prints what is wrong with the files, one line each.
-func (g *command) check(files []goldens.File) (int, error) {
+func (g *command) check(files []goldenset.File) (int, error) {
 	problems := 0
 	problem := func(format string, args ...any) {
 		problems++
@@ -216,7 +216,7 @@ func (g *command) check(files []goldens.File) (int, error) {
 		case !canonical:
 			problem("%s: not in the form that updates write: leakgate golden fmt", cli.Shown(f.Path))
 		}
-		if f.State == goldens.Orphaned {
+		if f.State == goldenset.Orphaned {
 			problem("%s: belongs to no test (%s): leakgate golden prune", cli.Shown(f.Path), f.Why)
 		}
 	}
@@ -228,7 +228,7 @@ func (g *command) check(files []goldens.File) (int, error) {
 }
 
 // readGolden reads a golden file and says whether it has its canonical text.
-func readGolden(f goldens.File) (file *golden.File, canonical bool, err error) {
+func readGolden(f goldenset.File) (file *golden.File, canonical bool, err error) {
 	if file, err = golden.Read(f.Path); err != nil {
 		return nil, false, shortenGoldenError(err, f)
 	}
@@ -240,7 +240,7 @@ func readGolden(f goldens.File) (file *golden.File, canonical bool, err error) {
 }
 
 // shortenGoldenError replaces the file in an error by its name as the user knows it.
-func shortenGoldenError(err error, f goldens.File) error {
+func shortenGoldenError(err error, f goldenset.File) error {
 	if syntax, ok := errors.AsType[*golden.SyntaxError](err); ok {
 		short := *syntax
 		short.File = cli.Shown(f.Path)
@@ -255,8 +255,10 @@ func shortenGoldenError(err error, f goldens.File) error {
 }
 
 // format rewrites the files that do not have their canonical text.
-func (g *command) format(files []goldens.File) (int, error) {
+func (g *command) format(files []goldenset.File) (int, error) {
 	code := cli.Pass
+	w := newWriter()
+	defer w.close()
 	for _, f := range files {
 		file, canonical, err := readGolden(f)
 		switch {
@@ -268,7 +270,7 @@ func (g *command) format(files []goldens.File) (int, error) {
 			fmt.Fprintf(g.Stdout, "not formatted: %s\n", cli.Shown(f.Path))
 			code = cli.Findings
 		default:
-			if err := golden.Write(f.Path, file); err != nil {
+			if err := w.write(f.Path, file); err != nil {
 				return 0, err
 			}
 			fmt.Fprintf(g.Stdout, "formatted %s\n", cli.Shown(f.Path))
@@ -278,14 +280,14 @@ func (g *command) format(files []goldens.File) (int, error) {
 }
 
 // prune removes the files that belong to no test, after it has listed them.
-func (g *command) prune(files []goldens.File) (int, error) {
-	var orphans []goldens.File
+func (g *command) prune(files []goldenset.File) (int, error) {
+	var orphans []goldenset.File
 	for _, f := range files {
 		switch f.State {
-		case goldens.Orphaned:
+		case goldenset.Orphaned:
 			orphans = append(orphans, f)
 			fmt.Fprintf(g.Stdout, "%s: %s\n", cli.Shown(f.Path), f.Why)
-		case goldens.Unclear:
+		case goldenset.Unclear:
 			fmt.Fprintf(g.Stdout, "%s: kept, since %s\n", cli.Shown(f.Path), f.Why)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldens"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldenset"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 	"github.com/leakgate/leakgate/golden"
@@ -72,11 +72,13 @@ func (o *tightenOptions) tighten(c *cli.Context) (int, error) {
 	if run.Base != nil {
 		return 0, fmt.Errorf("%s: that run was held against %s, not against golden files: run it without -base", cli.Shown(o.report), run.Base.Name)
 	}
-	compared := goldens.Compared(run)
+	compared := goldenset.Compared(run)
 	if len(compared) == 0 {
 		return 0, fmt.Errorf("%s: no assertion of that run compared with a golden file", cli.Shown(o.report))
 	}
 	code, tightened := cli.Pass, 0
+	w := newWriter()
+	defer w.close()
 	for _, pkg := range compared {
 		folder, err := packageFolder(o.dir, c.Env, pkg.ImportPath)
 		if err != nil {
@@ -91,7 +93,7 @@ func (o *tightenOptions) tighten(c *cli.Context) (int, error) {
 				fmt.Fprintf(c.Stdout, "%s: kept, since %s\n", cli.Shown(path), f.Kept)
 				continue
 			}
-			changes, err := tightenFile(path, f, !c.InCI())
+			changes, err := w.tighten(path, f, !c.InCI())
 			if err != nil {
 				return 0, err
 			}
@@ -117,12 +119,12 @@ func (o *tightenOptions) tighten(c *cli.Context) (int, error) {
 	return code, nil
 }
 
-// tightenFile lowers the bounds of one golden file to what the run's assertions saw, and writes it
+// tighten lowers the bounds of one golden file to what the run's assertions saw, and writes it
 // if write says so.
-func tightenFile(path string, f goldens.ComparedFile, write bool) ([]golden.Change, error) {
+func (w *writer) tighten(path string, f goldenset.ComparedFile, write bool) ([]golden.Change, error) {
 	file, err := golden.Read(path)
 	if err != nil {
-		return nil, shortenGoldenError(err, goldens.File{Path: path})
+		return nil, shortenGoldenError(err, goldenset.File{Path: path})
 	}
 	seen := make([]*golden.File, 0, len(f.Tighter))
 	for _, text := range f.Tighter {
@@ -139,7 +141,7 @@ func tightenFile(path string, f goldens.ComparedFile, write bool) ([]golden.Chan
 	if len(changes) == 0 || !write {
 		return changes, nil
 	}
-	return changes, golden.Write(path, tight)
+	return changes, w.write(path, tight)
 }
 
 // packageFolder asks the go command where a package lies.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/internal/jump"
+	"github.com/leakgate/leakgate/internal/spikerule"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/refscan/foreign"
 	"github.com/leakgate/leakgate/refscan/scanreport"
@@ -23,7 +23,7 @@ type watchOptions struct {
 	noBase    bool
 	poll      time.Duration
 	spike     string
-	threshold jump.Threshold // -spike
+	threshold spikerule.Threshold // -spike
 }
 
 func (o *watchOptions) register(f *flag.FlagSet) {
@@ -54,7 +54,7 @@ func (o *watchOptions) check(output string) (err error) {
 	case o.poll < leastPoll:
 		return fmt.Errorf("-poll %v: at least %v", o.poll, leastPoll)
 	}
-	if o.threshold, err = jump.Parse(o.spike); err != nil {
+	if o.threshold, err = spikerule.Parse(o.spike); err != nil {
 		return fmt.Errorf("-spike %s: %w", o.spike, err)
 	}
 	if output == "" {
@@ -78,7 +78,7 @@ type watch struct {
 	*ScanOptions
 	*cli.Context
 	counters *foreign.Counters
-	judge    *jump.Judge
+	judge    *spikerule.Judge
 	last     uint32 // number of the collection that was read last
 	cycles   int    // number of collections that were read
 	spikes   int
@@ -100,7 +100,7 @@ func (o *ScanOptions) follow(ctx context.Context, c *cli.Context) int {
 	if err != nil {
 		return failed(c, err)
 	}
-	w := &watch{ScanOptions: o, Context: c, counters: counters, judge: jump.NewJudge(o.watch.threshold, o.watch.every, o.watch.most), last: first.Number}
+	w := &watch{ScanOptions: o, Context: c, counters: counters, judge: spikerule.NewJudge(o.watch.threshold, o.watch.every, o.watch.most), last: first.Number}
 	fmt.Fprintf(c.Stdout, "watching %s of %s; a spike is %s above the usual\n", o.process.Name(), o.process.Program(), o.watch.threshold)
 	if first.Number > 0 {
 		w.ended(ctx, first)
@@ -215,7 +215,7 @@ func (w *watch) end(why string, err error) int {
 	case w.spikes > 0:
 		return cli.Findings
 	case !w.ready:
-		w.Failure("could not tell: what is usual is known after %d garbage collections that end while it is watched, and there were %d: watch for longer", jump.Learned, w.cycles)
+		w.Failure("could not tell: what is usual is known after %d garbage collections that end while it is watched, and there were %d: watch for longer", spikerule.Learned, w.cycles)
 		return cli.Unknown
 	}
 	return cli.Pass

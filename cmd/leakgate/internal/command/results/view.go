@@ -243,7 +243,7 @@ func (o *ViewOptions) draw(v *viewed) error {
 	if o.objects {
 		unit = "count"
 	}
-	g, err := newFlameGraph(p, unit, v.title)
+	g, err := page.NewFlameGraph(p, unit, v.title)
 	if err != nil {
 		return err
 	}
@@ -370,7 +370,7 @@ func (f *pprofFlags) ExtraUsage() string { return "" }
 // AddExtraUsage implements driver.FlagSet.
 func (f *pprofFlags) AddExtraUsage(string) {}
 
-// ParseView implements driver.FlagSet.
+// Parse implements driver.FlagSet.
 func (f *pprofFlags) Parse(func()) []string {
 	if err := f.FlagSet.Parse(f.args); err != nil {
 		return nil

@@ -210,10 +210,7 @@ func (t *textTree) nodes(all []*measured, most int, branch, indent string, depth
 	for i, m := range shown {
 		at, below := branch, indent
 		if depth > 0 {
-			at, below = indent+"├─ ", indent+"│  "
-			if i == len(shown)-1 && len(shown) == len(all) {
-				at, below = indent+"└─ ", indent+"   "
-			}
+			at, below = textfmt.TreeLine(indent, i == len(shown)-1 && len(shown) == len(all))
 		}
 		t.line(m, at+present.Printable(m.name+"  "+shortType(m.typ)))
 		switch {

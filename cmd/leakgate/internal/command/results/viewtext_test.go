@@ -16,10 +16,10 @@ import (
 // gone.
 func TestTextComparesWithBefore(t *testing.T) {
 	root := func(name string, bytes int64, below ...*refscan.Node) *refscan.Node {
-		return &refscan.Node{Name: name, Type: "[]*app.T", Objects: 1, Bytes: bytes, Root: &refscan.RootInfo{Kind: refscan.RootGlobal}, Children: below}
+		return &refscan.Node{Name: name, Type: "[]*app.T", Figures: refscan.Figures{Objects: 1, Bytes: bytes}, Root: &refscan.RootInfo{Kind: refscan.RootGlobal}, Children: below}
 	}
 	all := func(objects, bytes int64) *refscan.Node {
-		return &refscan.Node{Name: "[3]", Type: "*example.com/app/v2.T", Objects: objects, Bytes: bytes}
+		return &refscan.Node{Name: "[3]", Type: "*example.com/app/v2.T", Figures: refscan.Figures{Objects: objects, Bytes: bytes}}
 	}
 	before := &refscan.Report{Roots: []*refscan.Node{root("app.config", 4096), root("app.leak", 64, all(2, 128)), root("app.gone", 512)}}
 	now := &refscan.Report{Roots: []*refscan.Node{root("app.config", 4096), root("app.leak", 128, all(12, 768))}}
@@ -59,7 +59,7 @@ cum objects  cum bytes  +objects      +bytes
 func TestTextLeavesOut(t *testing.T) {
 	var roots []*refscan.Node
 	for i := range 20 {
-		roots = append(roots, &refscan.Node{Name: "app." + strings.Repeat("x", i+1), Objects: 1, Bytes: 16, Root: &refscan.RootInfo{Kind: refscan.RootGlobal}})
+		roots = append(roots, &refscan.Node{Name: "app." + strings.Repeat("x", i+1), Figures: refscan.Figures{Objects: 1, Bytes: 16}, Root: &refscan.RootInfo{Kind: refscan.RootGlobal}})
 	}
 	var b strings.Builder
 	textFound(&b, &page.Found{Report: &refscan.Report{Roots: roots}}, nil, 12)
@@ -73,7 +73,7 @@ func TestTextLeavesOut(t *testing.T) {
 // are asked for.
 func TestTextFolds(t *testing.T) {
 	root := func(pkg, name string) *refscan.Node {
-		return &refscan.Node{Name: pkg + "." + name, Objects: 2, Bytes: 32, Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: pkg}}
+		return &refscan.Node{Name: pkg + "." + name, Figures: refscan.Figures{Objects: 2, Bytes: 32}, Root: &refscan.RootInfo{Kind: refscan.RootGlobal, Package: pkg}}
 	}
 	standard := []*refscan.Node{root("net/http", "x"), root("runtime", "y")}
 	modules := symbol.NamedModules([]string{"example.com/app"})

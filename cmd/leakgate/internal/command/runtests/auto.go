@@ -179,7 +179,7 @@ func (a *autoRun) repeat(ctx gocontext.Context, p *source.Package, file, folder 
 		Subtests: subtests, Beside: slowBeside,
 		File: file, Test: workspace.TestName, Dir: p.Dir, Env: a.env, Args: a.binary, Folder: folder, Budget: a.options.auto.time,
 		Say: func(what string, end time.Time) { a.progress.Step(p.ImportPath, p.ImportPath+": "+what, end) },
-		Matters: func(e *drive.Exploration) []drive.Root {
+		RootsToSplit: func(e *drive.Exploration) []drive.Root {
 			evidence := finding.Evidence{Record: e.Record, Lifetimes: e.Lifetimes}
 			return finding.Roots(evidence, modules.Sort(evidence))
 		},

@@ -17,7 +17,7 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/compare"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldens"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldenset"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
@@ -299,7 +299,7 @@ type seeds map[string][]byte // by slash path below the directory of golden file
 func goldenSeeds(found []gotest.Package) (seeds, error) {
 	s := make(seeds)
 	for _, p := range found {
-		files, err := goldens.Find(p.Dir, func() bool { return true })
+		files, err := goldenset.Find(p.Dir, func() bool { return true })
 		if err != nil {
 			return nil, err
 		}

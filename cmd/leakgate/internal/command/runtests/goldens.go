@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldens"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldenset"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/golden"
 )
@@ -37,7 +37,7 @@ func (s *session) eachGolden(f func(file string, a *outcome.Assertion) error) er
 
 // noteChanges adds to the report what the run changed in golden files, given their earlier content.
 // Changes by several assertions to one file are reported with the last assertion.
-func (s *session) noteChanges(before goldens.Set) {
+func (s *session) noteChanges(before goldenset.Set) {
 	last := make(map[string]*outcome.Assertion)
 	_ = s.eachGolden(func(file string, a *outcome.Assertion) error {
 		if a.Golden.Status == "created" || a.Golden.Status == "updated" {
@@ -64,7 +64,7 @@ func goldenChanges(changes []golden.Change) []outcome.GoldenChange {
 }
 
 // measure collects what a run measured for golden files.
-func (s *session) measure(measured goldens.Measured) error {
+func (s *session) measure(measured goldenset.Measured) error {
 	return s.eachGolden(func(file string, a *outcome.Assertion) error {
 		text, ok := a.Artifacts["golden"]
 		if !ok || a.Golden.Status != "measured" {
@@ -76,12 +76,12 @@ func (s *session) measure(measured goldens.Measured) error {
 
 // calibrate writes the golden files that all runs together measured, and adds the changes to the
 // report.
-func (s *session) calibrate(measured goldens.Measured) error {
+func (s *session) calibrate(measured goldenset.Measured) error {
 	done, err := measured.Calibrate()
 	if err != nil {
 		return err
 	}
-	became := make(map[string]goldens.Calibration)
+	became := make(map[string]goldenset.Calibration)
 	for _, c := range done {
 		became[c.File] = c
 	}

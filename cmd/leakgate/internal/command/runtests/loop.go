@@ -14,7 +14,7 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldens"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/goldenset"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
@@ -28,7 +28,7 @@ func (s *session) run() error {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 
-	before, err := goldens.ReadSet(s.folders())
+	before, err := goldenset.ReadSet(s.folders())
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (s *session) run() error {
 		resume = present.StopCommands(s.display.Screen)
 	}
 	defer resume()
-	measured := make(goldens.Measured)
+	measured := make(goldenset.Measured)
 	for n := 1; n <= s.options.runs; n++ {
 		if s.options.runs > 1 {
 			fmt.Fprintf(s.display.Screen, "run %d of %d\n", n, s.options.runs)

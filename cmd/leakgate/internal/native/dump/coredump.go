@@ -11,6 +11,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
@@ -131,8 +132,8 @@ func (c *Core) readMaps(x *elf.File) error {
 		if err != nil {
 			return err
 		}
-		for note := range notesIn(notes, c.Order) {
-			if note.Type == noteFile && note.Name == "CORE" {
+		for note := range objfile.Notes(notes, c.Order) {
+			if note.Kind == noteFile && note.Name == "CORE" {
 				c.nameFiles(note.Data)
 			}
 		}

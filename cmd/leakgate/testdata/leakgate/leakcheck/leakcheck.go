@@ -30,10 +30,10 @@ func Leave(pkg, test, verdict string, more ...Record) {
 	seq[test]++
 	dir := filepath.Join(os.Getenv("LEAKGATE_ARTIFACTS"), filepath.FromSlash(pkg), filepath.FromSlash(test), strconv.Itoa(seq[test]))
 	r := Record{
-		"schema": 1, "package": pkg, "test": test, "seq": seq[test], "verdict": verdict,
+		"schema": 2, "package": pkg, "test": test, "seq": seq[test], "verdict": verdict,
 		"totals":           Record{"live_bytes": 3 << 20, "attributed_bytes": 3 << 20, "typed_bytes": 3<<20 - 1},
 		"retained_objects": 301, "retained_bytes": 4096, "pause_ns": 1500000,
-		"bounds":    []Record{{"selector": `Root("app.sessions")`, "max_objects": 1, "objects": 100, "verdict": verdict}},
+		"bounds":    []Record{{"kind": "retained", "selector": `Root("app.sessions")`, "max_objects": 1, "objects": 100, "verdict": verdict}},
 		"artifacts": Record{"report": "report.json"},
 	}
 	for _, m := range more {

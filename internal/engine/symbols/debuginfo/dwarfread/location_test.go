@@ -59,7 +59,7 @@ func TestLists(t *testing.T) {
 		rleOffsetPair, 1, 2, rleBaseAddressx, 1, rleOffsetPair, 3, 4, rleOffsetPair, 4, 4, rleStartxEndx, 0, 1,
 		rleStartxLength, 0, 5, rleEndOfList, rleOffsetPair, 9, 10,
 	}
-	assert.Equal(t, []span{{0x101, 0x102}, {0x2003, 0x2004}, {0x1000, 0x2000}, {0x1000, 0x1005}}, l.ranges(0))
+	assert.Equal(t, []span{{Low: 0x101, High: 0x102}, {Low: 0x2003, High: 0x2004}, {Low: 0x1000, High: 0x2000}, {Low: 0x1000, High: 0x1005}}, l.ranges(0))
 	assert.Nil(t, l.ranges(1000))
 	assert.Nil(t, l.ranges(-1))
 
@@ -68,7 +68,7 @@ func TestLists(t *testing.T) {
 	for _, v := range []byte{1, 2, 3, 4, 0, 0, 9, 9} {
 		old.rng = append(old.rng, word(v)...)
 	}
-	assert.Equal(t, []span{{0x101, 0x102}, {0x103, 0x104}}, old.ranges(0))
+	assert.Equal(t, []span{{Low: 0x101, High: 0x102}, {Low: 0x103, High: 0x104}}, old.ranges(0))
 	old.loc = append(append(append(append(word(1), word(2)...), 1, 0, opCallFrameCFA), word(0)...), word(0)...)
 	got = nil
 	old.locations(0, func(low, high uint64, expr []byte) {

@@ -1,5 +1,7 @@
 package dwarfread
 
+import "github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
+
 // Location and range lists, DWARF 5 (sections 7.7.3 and 7.25) and DWARF 4 (2.6.2 and 2.17.3;
 // GOEXPERIMENT=nodwarf5).
 const (
@@ -24,7 +26,7 @@ const (
 )
 
 // span is a range of program counters, High exclusive.
-type span struct{ Low, High uint64 }
+type span = symindex.Span
 
 // lists reads the location and range lists of one compilation unit.
 type lists struct {
@@ -107,7 +109,7 @@ func (l *lists) ranges(off int64) []span {
 	var out []span
 	add := func(low, high uint64) {
 		if low < high {
-			out = append(out, span{low, high})
+			out = append(out, span{Low: low, High: high})
 		}
 	}
 	c := cursorAt(l.rng, off)

@@ -80,6 +80,7 @@ type rawLocal struct {
 	typ    dieOffset
 	line   int
 	places []symindex.Place
+	block  []span
 }
 
 type rawCapture struct {

@@ -3,9 +3,9 @@ package dwarfread
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"runtime"
 	"sort"
-	"sync/atomic"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/parallel"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
@@ -163,9 +163,8 @@ const maxWorkers = 8
 // forEachParallel calls do(i) for each i < n on up to maxWorkers goroutines; the calls start in
 // order of i.
 func forEachParallel(n int, do func(i int)) {
-	var next atomic.Int64
-	parallel.Do(max(1, min(n, runtime.GOMAXPROCS(0), maxWorkers)), func(int) {
-		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+	parallel.Share(max(1, min(n, runtime.GOMAXPROCS(0), maxWorkers)), n, 1, func(_ int, mine iter.Seq[int]) {
+		for i := range mine {
 			do(i)
 		}
 	})

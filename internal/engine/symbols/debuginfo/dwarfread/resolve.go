@@ -366,7 +366,7 @@ func (p *resolver) local(raw *rawLocal, file string) (symindex.Local, bool) {
 		return symindex.Local{}, false
 	}
 	size := p.types[id].Size
-	l := symindex.Local{Line: line, File: file, Ranges: raw.places}
+	l := symindex.Local{Line: line, File: file, Ranges: raw.places, Block: raw.block}
 	l.Name, l.Type, l.Deref = p.variable(name, id)
 	if raw.inline != 0 {
 		l.File = p.files[raw.inline]

@@ -2,6 +2,7 @@ package dwarfread
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 )
@@ -163,8 +164,14 @@ func (u *unitReader) variable(f *rawFunc, e *entry, s *scope, framed bool) {
 		return
 	}
 	places := u.places(e, s)
-	if len(places) == 0 {
+	// Whether a variable that an assertion does not see is still used is asked of test code only.
+	own := s.inline == 0 && strings.HasSuffix(f.file, "_test.go")
+	if len(places) == 0 && !own {
 		return
+	}
+	var block []span
+	if own {
+		block = s.spans
 	}
 	f.locals = append(f.locals, rawLocal{
 		name:   name,
@@ -173,6 +180,7 @@ func (u *unitReader) variable(f *rawFunc, e *entry, s *scope, framed bool) {
 		typ:    typ,
 		line:   int(e.number(attrDeclLine)),
 		places: places,
+		block:  block,
 	})
 }
 
@@ -233,7 +241,7 @@ func (u *unitReader) spans(e *entry) []span {
 		return u.lists.ranges(int64(a.num))
 	}
 	if low, high := u.pcRange(e); low < high {
-		return []span{{low, high}}
+		return []span{{Low: low, High: high}}
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ type encoder struct {
 	tables  [tableCount][]byte
 	strings stringTable
 	scratch []byte
+	numbers []uint64 // scratch memory of packVariables
 }
 
 // str returns the offset of a string in the string table, and adds the string if it is new.

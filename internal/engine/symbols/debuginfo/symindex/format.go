@@ -24,7 +24,7 @@ import (
 // an offset or count that does not fit reads as the zero value.
 const (
 	imageMagic = "leakgate"
-	Version    = 10 // raise it with every change of what is stored or how
+	Version    = 11 // raise it with every change of what is stored or how
 
 	headerSize    = 8 + 4 + 4 + 8 + 4 + 4
 	directorySize = 16 * tableCount

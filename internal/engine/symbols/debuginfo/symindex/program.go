@@ -63,7 +63,8 @@ type Func struct {
 
 // Local is a variable, parameter or result that has a place in its function's frame, at the
 // program counters of Ranges. Variables of inlined functions are listed with the function whose
-// frame holds them.
+// frame holds them. Of functions in test files, the variables that are in registers only are
+// listed, too, without Ranges.
 type Local struct {
 	Name   string // "srv"; a variable that escaped ("&x" in DWARF) has the name "x" and Deref set
 	Type   TypeID // of the variable itself, so with Deref the slot holds a pointer to a Type
@@ -72,7 +73,11 @@ type Local struct {
 	File   string
 	Line   int
 	Ranges []Place
+	Block  []Span // the code that may use it; nil: the whole function, or a function in no test file
 }
+
+// Span is a range of program counters: link-time addresses, High exclusive.
+type Span struct{ Low, High uint64 }
 
 // Place says where (a part of) a variable lies for a range of program counters.
 type Place struct {

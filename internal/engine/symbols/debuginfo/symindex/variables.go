@@ -12,6 +12,7 @@ import (
 //	relative to the function's, number of places, then each:
 //	    low+1 relative to the previous low, or else to the entry (0: everywhere in the function,
 //	    and no high), high-low, CFA offset, variable offset, size
+//	  number of spans of its block, then each: low relative to the entry, high-low
 //	number of captures, then each: name, type<<1|byRef, offset
 //	type of the first parameter
 //	number of types in the dictionary, then each: index, type
@@ -19,8 +20,9 @@ import (
 // Names, inline and file are offsets in the string table.
 
 // Locals returns the variables that have a place in the frame of the function at that entry,
-// inlined functions' variables among them. Variables whose type holds no pointers are left out. It
-// decodes them anew with every call.
+// inlined functions' variables among them, and those without one of functions in test files (see
+// Local). Variables whose type holds no pointers are left out. It decodes them anew with every
+// call.
 func (x *Index) Locals(entry uint64) []Local {
 	c, ok := x.varsOf(entry)
 	if !ok {
@@ -30,7 +32,7 @@ func (x *Index) Locals(entry uint64) []Local {
 }
 
 // Captures returns the variables that the closures of a function hold, by offset: those that the
-// function literal at that entry captures, or the receiver (program.ReceiverName) of a method
+// function literal at that entry captures, or the receiver (ReceiverName) of a method
 // value's wrapper ("-fm").
 //
 // DWARF lists arrays, and structs that the function does not keep in registers, with their address
@@ -147,6 +149,10 @@ func (x *Index) locals(c *numbers, entry uint64) []Local {
 			p.CFAOffset, p.VarOffset, p.Size = c.zigzag(), c.zigzag(), c.zigzag()
 			l.Ranges = append(l.Ranges, p)
 		}
+		for spans := c.uleb(); spans > 0 && !c.bad; spans-- {
+			low := entry + uint64(c.zigzag())
+			l.Block = append(l.Block, Span{low, low + c.uleb()})
+		}
 		if c.bad {
 			return nil
 		}
@@ -183,37 +189,43 @@ func (x *Index) flagged(c *numbers) (TypeID, bool) {
 
 func unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
 
-// packVariables appends a function's variables, first parameter and dictionary in packed form.
+// packVariables appends a function's variables, first parameter and dictionary in packed form, as
+// uvarints.
 func (e *encoder) packVariables(b []byte, f *Function) []byte {
-	b = packNumbers(b, uint64(len(f.Locals)))
+	n := append(e.numbers[:0], uint64(len(f.Locals)))
 	for i := range f.Locals {
 		l := &f.Locals[i]
 		file := uint64(0)
 		if l.File != f.File {
 			file = uint64(e.str(l.File)) + 1
 		}
-		b = packNumbers(b, uint64(e.str(l.Name)), flag(l.Type, l.Deref), uint64(e.str(l.Inline)), file,
+		n = append(n, uint64(e.str(l.Name)), flag(l.Type, l.Deref), uint64(e.str(l.Inline)), file,
 			zigzag(int64(l.Line-f.Line)), uint64(len(l.Ranges)))
 		low := f.Entry
 		for _, p := range l.Ranges {
 			if p.Low == 0 && p.High == 0 {
-				b = append(b, 0)
+				n = append(n, 0)
 			} else {
-				b = packNumbers(b, zigzag(int64(p.Low-low))+1, p.High-p.Low)
+				n = append(n, zigzag(int64(p.Low-low))+1, p.High-p.Low)
 				low = p.Low
 			}
-			b = packNumbers(b, zigzag(p.CFAOffset), zigzag(p.VarOffset), zigzag(p.Size))
+			n = append(n, zigzag(p.CFAOffset), zigzag(p.VarOffset), zigzag(p.Size))
+		}
+		n = append(n, uint64(len(l.Block)))
+		for _, s := range l.Block {
+			n = append(n, zigzag(int64(s.Low-f.Entry)), s.High-s.Low)
 		}
 	}
-	b = packNumbers(b, uint64(len(f.Captures)))
+	n = append(n, uint64(len(f.Captures)))
 	for _, c := range f.Captures {
-		b = packNumbers(b, uint64(e.str(c.Name)), flag(c.Type, c.ByRef), zigzag(c.Offset))
+		n = append(n, uint64(e.str(c.Name)), flag(c.Type, c.ByRef), zigzag(c.Offset))
 	}
-	b = packNumbers(b, uint64(f.Param), uint64(len(f.Dict)))
+	n = append(n, uint64(f.Param), uint64(len(f.Dict)))
 	for _, d := range f.Dict {
-		b = packNumbers(b, uint64(d.Index), uint64(d.Shape))
+		n = append(n, uint64(d.Index), uint64(d.Shape))
 	}
-	return b
+	e.numbers = n
+	return packNumbers(b, n...)
 }
 
 // packNumbers appends uvarints.

@@ -55,7 +55,7 @@ func Relink(ctx context.Context, req Request) (*Twin, error) {
 	return newTwin(ctx, req, func(ctx context.Context, output string) error {
 		start := time.Now()
 		args := append([]string{"-o", output, "-importcfg", inputsOf(exe), "-buildid=" + req.BuildID, "-compressdwarf=false"}, flags...)
-		out, err := run(ctx, filepath.Dir(output), env, linker, append(args, main)...)
+		out, err := run(ctx, filepath.Dir(output), temporaryIn(env, filepath.Dir(output)), linker, append(args, main)...)
 		switch {
 		case ctx.Err() != nil:
 			return givenUp(ctx, start)

@@ -148,11 +148,22 @@ func claimedDir(parent string) (string, *os.File, error) {
 	return "", nil, fmt.Errorf("%s: folders vanish as soon as they are made", parent)
 }
 
+// temporaryIn returns an environment in which the go command and the linker have their temporary
+// files in a folder, with which they are removed if this process is killed; unless the user says
+// where they are.
+func temporaryIn(env []string, dir string) []string {
+	if lookup(env, "GOTMPDIR") != "" {
+		return env
+	}
+	return append(env[:len(env):len(env)], "GOTMPDIR="+dir, "TMPDIR="+dir, "TMP="+dir)
+}
+
 // link runs go test -c.
 func (inv *invocation) link(ctx context.Context, output string) error {
 	args := append([]string{"test", "-c", "-vet=off", "-o", output}, inv.flags...)
 	args = append(args, inv.packages...)
 	start := time.Now()
+	inv.env = temporaryIn(inv.env, filepath.Dir(output))
 	out, err := inv.run(ctx, args...)
 	switch {
 	case ctx.Err() != nil:

@@ -1,8 +1,0 @@
-package seeds
-
-import "embed"
-
-// Sources are the files of this package.
-//
-//go:embed *.go
-var Sources embed.FS

@@ -1,2 +1,0 @@
-// Package assert compares our assertions with those of testify.
-package assert

@@ -1,2 +1,0 @@
-// Package golden checks the names of golden files against the rules for files of modules.
-package golden

@@ -1,4 +1,0 @@
-// Package holds runs programs that keep memory in a bounded root and elsewhere as well: leaks that
-// something else holds, too, which have to fail, and healthy ones with shared memory behind the
-// root, which have to pass.
-package holds

@@ -1,2 +1,0 @@
-// Package workload is C code that allocates.
-package workload
