@@ -6,16 +6,17 @@ import (
 	"time"
 )
 
-// maxPatience is how long patiently repeats a call.
-const maxPatience = 2 * time.Second
+// maxPause is the last pause of patiently, which adds up to two seconds, and to more where the
+// processors are busy with what holds the file.
+const maxPause = 64 * time.Millisecond
 
 // patiently repeats f as long as the system refuses it because another process is reading or
-// replacing the file, for at most maxPatience.
+// replacing the file, after pauses that become longer.
 func patiently(f func() error) error {
 	const sharing = syscall.Errno(32) // ERROR_SHARING_VIOLATION
-	for began, pause := time.Now(), time.Millisecond; ; pause += time.Millisecond {
+	for pause := time.Millisecond; ; pause += time.Millisecond {
 		err := f()
-		if err == nil || !errors.Is(err, syscall.ERROR_ACCESS_DENIED) && !errors.Is(err, sharing) || time.Since(began) > maxPatience {
+		if err == nil || !errors.Is(err, syscall.ERROR_ACCESS_DENIED) && !errors.Is(err, sharing) || pause > maxPause {
 			return err
 		}
 		time.Sleep(pause)
