@@ -7,6 +7,9 @@
 // the table of descriptors, so that sockets that the process closes are closed. It dies with this
 // process, whatever kills this process (PTRACE_O_EXITKILL). If no thread can be made to call clone,
 // memory is read while all threads are stopped.
+//
+// The main thread of a child of this process is not stopped if a goroutine waits for the child's
+// end, or may begin to. The copy then counts if that thread has slept meanwhile.
 package attach
 
 import (

@@ -27,6 +27,7 @@ type Frozen struct {
 	memory        *os.File
 	tracer        *tracer
 	on            *stopped // the stopped process, if there is no copy
+	asideFailed   string   // why there was no copy while the main thread was left aside
 	since         time.Time
 	mapped        [][]byte    // memory that Copy has handed out
 	pages         *pageReturn // nil: the copy keeps its memory
@@ -89,9 +90,6 @@ func Take(pid int, options Options) (*Frozen, error) {
 	if pid == os.Getpid() {
 		return nil, &remedy.Unavailable{Cause: "this is the process itself", Remedy: "give the pid of another one"}
 	}
-	if err := waited(pid); err != nil {
-		return nil, err
-	}
 	f := &Frozen{pid: pid, signalStack: options.SignalStack}
 	switch {
 	case options.NoFork:
@@ -101,15 +99,22 @@ func Take(pid int, options Options) (*Frozen, error) {
 	}
 	wait := time.Millisecond
 	for {
+		aside, err := f.leavesAside()
+		if err != nil {
+			return nil, err
+		}
 		f.Attempts++
 		f.tracer = newTracer()
-		err := f.tracer.do(func() error { return f.attempt(options) })
+		err = f.tracer.do(func() error { return f.attempt(options, aside) })
 		if err == nil {
 			return f, nil
 		}
 		f.tracer.end()
 		f.tracer = nil
-		if !goruntime.IsTransient(err) && !errors.Is(err, errStill) {
+		if !goruntime.IsTransient(err) && !errors.Is(err, errStill) && !errors.Is(err, errAwake) {
+			return nil, err
+		}
+		if f.Attempts == maxAttempts && errors.Is(err, errAwake) {
 			return nil, err
 		}
 		if f.Attempts == maxAttempts {
@@ -127,13 +132,14 @@ func Take(pid int, options Options) (*Frozen, error) {
 // copy, or of the process itself if there is no copy.
 func (f *Frozen) Shown() int { return cmp.Or(f.copied, f.pid) }
 
-// attempt stops the process once. It runs on the tracer's thread.
-func (f *Frozen) attempt(options Options) error {
+// attempt stops the process once, all of it or without its main thread. It runs on the tracer's
+// thread.
+func (f *Frozen) attempt(options Options, aside bool) error {
 	code, err := find(f.pid)
 	if err != nil {
 		return Refused(f.pid, err)
 	}
-	s := &stopped{pid: f.pid, threads: make(map[int]*thread), code: code, signalStack: options.SignalStack}
+	s := &stopped{pid: f.pid, threads: make(map[int]*thread), code: code, signalStack: options.SignalStack, aside: aside}
 	if err := s.seize(); err != nil {
 		s.detach()
 		return Refused(f.pid, err)
@@ -141,17 +147,29 @@ func (f *Frozen) attempt(options Options) error {
 	start := time.Now()
 	err = s.stop(start.Add(stopTime))
 	if err == nil {
+		err = s.lull()
+	}
+	if err == nil {
 		f.Threads, err = s.registers()
 	}
 	if err == nil && options.Check != nil {
 		err = options.Check(f.Threads)
+	}
+	if awake := s.lulled(); awake != nil {
+		err = awake
 	}
 	if err != nil {
 		s.detach()
 		return err
 	}
 	if f.NotForked == "" {
-		if f.copied, f.copyPIDInside, err = s.fork(); err != nil {
+		f.copied, f.copyPIDInside, err = s.fork()
+		switch {
+		case err != nil && aside:
+			f.asideFailed = err.Error()
+			s.detach()
+			return errAwake
+		case err != nil:
 			f.NotForked = err.Error()
 		}
 	}
@@ -164,15 +182,19 @@ func (f *Frozen) attempt(options Options) error {
 		}
 		return nil
 	}
-	f.faults = faultsOf(f.pid)
+	f.faults = statOf(f.pid, minorFaults)
+	awake := s.lulled()
 	s.detach()
 	f.Pause = time.Since(start)
-	err = adopt(f.copied)
+	if err = adopt(f.copied); err == nil {
+		err = awake
+	}
 	if err == nil {
 		f.memory, err = openMemory(f.copied)
 	}
 	if err != nil {
 		f.reap()
+		f.copied = 0
 		return Refused(f.pid, err)
 	}
 	f.pages = newPageReturn(f.copied, code)
@@ -211,6 +233,9 @@ func (f *Frozen) Copy(ranges []image.Range) ([][]byte, error) {
 		room = room[r.Len:]
 		n := f.read(to, r.Addr)
 		out[i] = to[:n:n]
+	}
+	if f.on != nil {
+		return out, f.on.lulled()
 	}
 	return out, nil
 }
@@ -261,19 +286,25 @@ func (f *Frozen) resume() error {
 			f.Pause = time.Since(f.since)
 			return nil
 		}
-		f.Faults = faultsOf(f.pid) - f.faults
+		f.Faults = statOf(f.pid, minorFaults) - f.faults
 		return f.reap()
 	}))
 	t.end()
 	return err
 }
 
-// faultsOf is how many page faults a process has had that needed no disk.
-func faultsOf(pid int) (n int64) {
+// Fields of proc_pid_stat(5), after the name of the program.
+const (
+	minorFaults = 7 // page faults that needed no disk
+	startTime   = 19
+)
+
+// statOf returns a field of /proc/PID/stat; 0 if it is not known.
+func statOf(pid, field int) (n int64) {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	name := strings.LastIndex(string(stat), ")") // the end of its name, which may have spaces
-	if fields := strings.Fields(string(stat)[name+1:]); len(fields) > 7 {
-		n, _ = strconv.ParseInt(fields[7], 10, 64) // minflt: proc_pid_stat(5)
+	if fields := strings.Fields(string(stat)[name+1:]); len(fields) > field {
+		n, _ = strconv.ParseInt(fields[field], 10, 64)
 	}
 	return n
 }

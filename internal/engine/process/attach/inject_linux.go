@@ -217,8 +217,9 @@ func (f *Frozen) reap() error {
 	if err != nil {
 		return nil // the process has ended, and its zombie with it
 	}
+	aside := isChild(f.pid)
 	for deadline := time.Now().Add(reapTime); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		list, err := tids(f.pid)
+		list, err := (&stopped{pid: f.pid, aside: aside}).traced()
 		if err != nil {
 			return nil
 		}

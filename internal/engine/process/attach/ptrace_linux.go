@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"sort"
 	"strconv"
 	"syscall"
@@ -58,6 +59,9 @@ type stopped struct {
 	code    instructions
 	// see Options
 	signalStack func(sp uint64) (lo, hi uint64)
+
+	aside  bool  // the main thread is left aside: see aside_linux.go
+	asleep sleep // of the main thread, since lull
 }
 
 // thread is a thread of such a process.
@@ -67,6 +71,18 @@ type thread struct {
 	plain   bool           // an interrupt, and nothing else, has stopped it
 	signal  syscall.Signal // a signal that was about to be delivered, to be passed on
 	regs    general
+}
+
+// traced lists the threads that are to be stopped.
+func (s *stopped) traced() ([]int, error) {
+	list, err := tids(s.pid)
+	if err == nil && s.aside {
+		list = slices.DeleteFunc(list, func(tid int) bool { return tid == s.pid })
+		if len(list) == 0 {
+			return nil, errAwake
+		}
+	}
+	return list, err
 }
 
 // tids lists the threads of a process.
@@ -88,7 +104,7 @@ func tids(pid int) ([]int, error) {
 // seize begins to trace all threads, and threads that these make from then on. It stops none.
 func (s *stopped) seize() error {
 	for {
-		list, err := tids(s.pid)
+		list, err := s.traced()
 		if err != nil {
 			return err
 		}
@@ -127,7 +143,7 @@ func (s *stopped) stop(deadline time.Time) error {
 			}
 		}
 		if still == 0 {
-			list, err := tids(s.pid)
+			list, err := s.traced()
 			if err != nil {
 				return err
 			}
@@ -216,7 +232,7 @@ func (s *stopped) note(t *thread, status syscall.WaitStatus) bool {
 	return true
 }
 
-// registers reads the registers of all threads.
+// registers reads the registers of all threads, as far as they are known.
 func (s *stopped) registers() ([]goruntime.Thread, error) {
 	layout := goruntime.RegisterLayouts[runtime.GOARCH]
 	var out []goruntime.Thread
@@ -235,6 +251,13 @@ func (s *stopped) registers() ([]goruntime.Thread, error) {
 			layout.Vectors(&gr, b)
 		}
 		out = append(out, gr)
+	}
+	if s.aside {
+		main, ok := s.asleep.thread(s.pid)
+		if !ok {
+			return nil, errAwake
+		}
+		out = append(out, main)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].TID < out[j].TID })
 	return out, nil

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-
-	"github.com/leakgate/leakgate/internal/engine/memory/remedy"
 )
 
 // The ways of waitid(2) to name what it waits for.
@@ -18,36 +16,40 @@ const (
 	waitPIDFD = 3
 )
 
-// waited returns an error if a thread of this process waits for the end of a process that is its
-// child. The kernel tells such a thread of each stop, too, if this process is the tracer (linux
+// isChild reports whether a process is a child of this one.
+func isChild(pid int) bool { return statusOf(pid)["PPid"] == strconv.Itoa(os.Getpid()) }
+
+// A waiter says whose end a thread waits for.
+type waiter uint8
+
+const (
+	waitsForNone waiter = iota
+	waitsForIt          // one child
+	waitsForAny         // any child, or any of a group
+)
+
+// waiting returns whether threads of this process wait for the end of a process that is its child.
+// The kernel tells such a thread of each stop, too, if this process is the tracer (linux
 // kernel/exit.c, wait_task_stopped), and os.(*Process).Wait would return as if the child had ended
 // (go1.26 os/pidfd_linux.go, pidfdWait).
-func waited(pid int) error {
-	if statusOf(pid)["PPid"] != strconv.Itoa(os.Getpid()) {
-		return nil
-	}
+func waiting(pid int) (most waiter) {
 	threads, err := tids(os.Getpid())
 	if err != nil {
-		return nil
+		return waitsForNone
 	}
 	for _, tid := range threads {
 		call, _ := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/syscall", tid))
-		if waitsFor(string(call), pid, pidOf) {
-			return &remedy.Unavailable{
-				Cause:  fmt.Sprintf("another goroutine waits for the end of process %d, and would be told of each stop as if it were the end (os/exec.(*Cmd).Wait)", pid),
-				Remedy: "call Wait after the assertions",
-			}
-		}
+		most = max(most, waitOf(string(call), pid, pidOf))
 	}
-	return nil
+	return most
 }
 
-// waitsFor reports whether a system call, as proc_pid_syscall(5) shows it, waits for a process.
+// waitOf returns whether a system call, as proc_pid_syscall(5) shows it, waits for a process.
 // process returns that of a pidfd.
-func waitsFor(call string, pid int, process func(fd int) int) bool {
+func waitOf(call string, pid int, process func(fd int) int) waiter {
 	fields := strings.Fields(call)
 	if len(fields) < 3 {
-		return false // it runs
+		return waitsForNone // it runs
 	}
 	number, _ := strconv.Atoi(fields[0])
 	var args [2]int
@@ -55,19 +57,21 @@ func waitsFor(call string, pid int, process func(fd int) int) bool {
 		n, _ := strconv.ParseUint(fields[i+1], 0, 64)
 		args[i] = int(int32(n)) // of any child: -1
 	}
-	switch number {
-	case syscall.SYS_WAIT4:
-		return args[0] == pid || args[0] == -1
-	case syscall.SYS_WAITID:
-		switch args[0] {
-		case waitPID:
-			return args[1] == pid
-		case waitPIDFD:
-			return process(args[1]) == pid
-		}
-		return args[0] == 0 // of any child
+	one := 0
+	switch {
+	case number == syscall.SYS_WAIT4 && args[0] > 0:
+		one = args[0]
+	case number == syscall.SYS_WAITID && args[0] == waitPID:
+		one = args[1]
+	case number == syscall.SYS_WAITID && args[0] == waitPIDFD:
+		one = process(args[1])
+	case number == syscall.SYS_WAIT4 || number == syscall.SYS_WAITID:
+		return waitsForAny
 	}
-	return false
+	if one == pid {
+		return waitsForIt
+	}
+	return waitsForNone
 }
 
 // pidOf returns the process of a pidfd of this process; 0 if it has none.

@@ -4,60 +4,34 @@ package attach
 
 import (
 	"fmt"
-	"os/exec"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/leakgate/leakgate/internal/testkit/assert"
 	"github.com/leakgate/leakgate/internal/testkit/require"
 )
 
-func TestWaitsFor(t *testing.T) {
+func TestWaitOf(t *testing.T) {
 	process := func(fd int) int { return 40 + fd }
-	for call, want := range map[string]bool{
-		"running\n":        false,
-		"":                 false,
-		"-1 0x7ffe 0x46\n": false, // blocked outside of a system call
-		fmt.Sprintf("%d 0x2d 0x7ffe 0x40000000 0x0 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_WAIT4):     true,
-		fmt.Sprintf("%d 0x2e 0x7ffe 0x40000000 0x0 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_WAIT4):     false,
-		fmt.Sprintf("%d 0xffffffff 0x7ffe 0x0 0x0 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_WAIT4):      true,
-		fmt.Sprintf("%d 0xffffffffffffffff 0x0 0x0 0x0 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_WAIT4): true,
-		fmt.Sprintf("%d 0x3 0x5 0x7ffe 0x4 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_WAITID):            true,
-		fmt.Sprintf("%d 0x3 0x6 0x7ffe 0x4 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_WAITID):            false,
-		fmt.Sprintf("%d 0x1 0x2d 0x7ffe 0x4 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_WAITID):           true,
-		fmt.Sprintf("%d 0x1 0x5 0x7ffe 0x4 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_WAITID):            false,
-		fmt.Sprintf("%d 0x0 0x0 0x7ffe 0x4 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_WAITID):            true,
-		fmt.Sprintf("%d 0x7ffe 0x80 0x2d 0x0 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_FUTEX):           false,
+	for call, want := range map[string]waiter{
+		"running\n":        waitsForNone,
+		"":                 waitsForNone,
+		"-1 0x7ffe 0x46\n": waitsForNone, // blocked outside of a system call
+		fmt.Sprintf("%d 0x2d 0x7ffe 0x40000000 0x0 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_WAIT4):     waitsForIt,
+		fmt.Sprintf("%d 0x2e 0x7ffe 0x40000000 0x0 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_WAIT4):     waitsForNone,
+		fmt.Sprintf("%d 0x0 0x7ffe 0x0 0x0 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_WAIT4):             waitsForAny,
+		fmt.Sprintf("%d 0xffffffd3 0x7ffe 0x0 0x0 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_WAIT4):      waitsForAny,
+		fmt.Sprintf("%d 0xffffffffffffffff 0x0 0x0 0x0 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_WAIT4): waitsForAny,
+		fmt.Sprintf("%d 0x3 0x5 0x7ffe 0x4 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_WAITID):            waitsForIt,
+		fmt.Sprintf("%d 0x3 0x6 0x7ffe 0x4 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_WAITID):            waitsForNone,
+		fmt.Sprintf("%d 0x1 0x2d 0x7ffe 0x4 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_WAITID):           waitsForIt,
+		fmt.Sprintf("%d 0x1 0x5 0x7ffe 0x4 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_WAITID):            waitsForNone,
+		fmt.Sprintf("%d 0x0 0x0 0x7ffe 0x4 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_WAITID):            waitsForAny,
+		fmt.Sprintf("%d 0x2 0x2d 0x7ffe 0x4 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_WAITID):           waitsForAny,
+		fmt.Sprintf("%d 0x7ffe 0x80 0x2d 0x0 0x0 0x0 0x7ffe 0x46\n", syscall.SYS_FUTEX):           waitsForNone,
 	} {
-		assert.Equal(t, want, waitsFor(call, 45, process), call)
+		assert.Equal(t, want, waitOf(call, 45, process), call)
 	}
-}
-
-// A process that another goroutine waits for is not stopped: Wait would return.
-func TestChildThatIsWaitedFor(t *testing.T) {
-	pid, _ := startSubject(t)
-	f, err := Take(pid, Options{})
-	require.NoError(t, err)
-	require.NoError(t, f.Close())
-
-	child := exec.Command("sleep", "1000")
-	require.NoError(t, child.Start())
-	ended := make(chan error, 1)
-	go func() { ended <- child.Wait() }()
-	require.Eventually(t, func() bool { return waited(child.Process.Pid) != nil }, 10*time.Second, time.Millisecond)
-	_, err = Take(child.Process.Pid, Options{})
-	require.ErrorContains(t, err, "another goroutine waits for the end of process")
-	select {
-	case err := <-ended:
-		t.Errorf("Wait returned: %v", err)
-	default:
-	}
-	f, err = Take(pid, Options{})
-	require.NoError(t, err, "another child")
-	require.NoError(t, f.Close())
-	require.NoError(t, child.Process.Kill())
-	require.Error(t, <-ended)
 }
 
 // A stop that another thread was told of is the same stop.

@@ -10,7 +10,7 @@ import (
 type Thread struct {
 	TID       int // as in the process's own pid namespace
 	PC, SP    uint64
-	LR        uint64   // the link register, where the architecture has one
+	LR        uint64   // the link register, where the architecture has one; 0: it is not known
 	Registers []uint64 // all registers that may hold pointers, vector registers included
 }
 
@@ -120,9 +120,10 @@ func (m *Model) placeOne(t *Thread, mp, gp uint64) placement {
 	switch fn := m.FuncAt(here.PC); {
 	case m.on(here.SP, gp):
 		p := placement{pc: here.PC, sp: here.SP, lr: here.LR, registers: here.Registers, interrupted: true}
-		if fn == nil || fn.Name == "runtime.gogo" {
+		if fn == nil || fn.Name == "runtime.gogo" || m.arch.usesLR && here.LR == 0 {
 			// gogo has loaded the stack pointer of its target, but nothing else yet
-			// (runtime/asm_amd64.s).
+			// (runtime/asm_amd64.s). Where the return address may be in the link register alone,
+			// that must be known.
 			p.positionUnknown = true
 		}
 		return p

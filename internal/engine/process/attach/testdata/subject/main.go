@@ -1,6 +1,6 @@
 // Command subject computes on one thread, and says when a register, its signal mask or its signal
-// stack is not as it was. With an argument it maps so many bytes, fills them, says where they are,
-// and waits until its input ends.
+// stack is not as it was. With a number it maps so many bytes, fills them, says where they are, and
+// waits until its input ends. With a name it is one of mainThread.
 package main
 
 import (
@@ -60,6 +60,9 @@ func hold(text string) {
 
 func main() {
 	if len(os.Args) > 1 {
+		if run := mainThread[os.Args[1]]; run != nil {
+			run()
+		}
 		hold(os.Args[1])
 		return
 	}
