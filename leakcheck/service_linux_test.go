@@ -4,6 +4,7 @@ package leakcheck
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net/http"
 	"os"
@@ -37,13 +38,20 @@ func startService(t *testing.T, exe string, env ...string) *runningService {
 	t.Helper()
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), env...)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
+	s := startCommand(t, cmd)
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
+	return s
+}
+
+// startCommand starts a server.
+func startCommand(t *testing.T, cmd *exec.Cmd) *runningService {
+	t.Helper()
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	address, err := bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(t, err)
 	return &runningService{cmd.Process.Pid, strings.TrimSpace(address)}
@@ -111,6 +119,34 @@ func TestServiceBuilds(t *testing.T) {
 				s := startService(t, exe, tt.env...)
 				s.judge(t, path, InProcess(s.pid))
 			}
+		})
+	}
+}
+
+// So it is while another goroutine waits for the end of the server, which it is told of alone.
+func TestWaitedService(t *testing.T) {
+	exe := buildService(t)
+	for _, path := range []string{"/leak/map", "/healthy/client"} {
+		t.Run(path[1:], func(t *testing.T) {
+			ctx, stop := context.WithCancel(context.Background())
+			defer stop()
+			cmd := exec.CommandContext(ctx, exe)
+			s := startCommand(t, cmd)
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.Wait() }()
+			s.judge(t, path, InProcess(s.pid))
+			if err := Find(InProcess(s.pid), Root("main.byID").MaxObjects(1)); strings.HasPrefix(path, "/leak/") {
+				require.ErrorContains(t, err, "main.byID")
+			} else {
+				require.NoError(t, err)
+			}
+			select {
+			case err := <-ended:
+				t.Errorf("Wait returned: %v", err)
+			default:
+			}
+			stop()
+			require.ErrorContains(t, <-ended, "signal: killed")
 		})
 	}
 }
