@@ -38,7 +38,7 @@ func (m *Modules) handedOut(g *Growth, stack []verdict.Call, maker int, e Eviden
 		handings = own
 	}
 	for _, h := range handings {
-		switch m.lifetimeOf(h, g.Bound.PerCall, e.Lifetimes) {
+		switch m.lifetimeOf(h, &g.Bound, e.Lifetimes) {
 		case open:
 			reason = cmp.Or(reason, h.Text)
 			g.Mixed = g.Mixed || e.Lifetimes[h.Key].Ended > 0
@@ -69,7 +69,7 @@ func (m *Modules) gotByTest(g *Growth, all map[string]repeat.Lifetime) string {
 	for _, typ := range types {
 		typ, _, _ = strings.Cut(typ, "[")
 		l := all[typ+repeat.ToTests]
-		if how := m.Ends(typ); how != "" && l.Made > 0 && m.lifetimeOf(source.Handing{Key: typ + repeat.ToTests}, g.Bound.PerCall, all) == open {
+		if how := m.Ends(typ); how != "" && l.Made > 0 && m.lifetimeOf(source.Handing{Key: typ + repeat.ToTests}, &g.Bound, all) == open {
 			g.Mixed = g.Mixed || l.Ended > 0
 			return how + " the " + symbol.Short(typ) + " that it gets"
 		}
@@ -110,22 +110,22 @@ func concerns(h source.Handing, of *verdict.Holder) bool {
 type lifetime int
 
 const (
-	none lifetime = iota // there are none: the function failed
+	none lifetime = iota // there are none, because the function failed, or none that matters
 	open                 // their use was not ended
 	over
 )
 
-// lifetimeOf tells whether objects that a function hands out were ended, where something grows at a
-// rate.
-func (m *Modules) lifetimeOf(h source.Handing, rate float64, all map[string]repeat.Lifetime) lifetime {
+// lifetimeOf tells whether objects that a function hands out were ended, where something grows. An
+// object that was made before, and outlives the calls, excuses no call that its methods forget.
+func (m *Modules) lifetimeOf(h source.Handing, b *verdict.Bound, all map[string]repeat.Lifetime) lifetime {
 	if all == nil || h.Key == "" {
 		return open
 	}
 	l := all[h.Key]
-	if l.Made == 0 && l.Nothing > 0 {
+	if l.Made == 0 && (l.Nothing > 0 || h.Receiver != "" && m.isForgotten(b)) {
 		return none
 	}
-	left := l.Made - l.Ended
+	left, rate := l.Made-l.Ended, b.PerCall
 	switch {
 	case l.Made == 0: // it was made before, or by code that is not counted
 		return open

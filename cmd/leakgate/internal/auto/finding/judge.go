@@ -207,17 +207,24 @@ func (m *Modules) classify(g *Growth, e Evidence) {
 		g.Class, g.Reason = Test, why
 		return
 	}
-	if h.Test || m.isInTests(&g.Bound) {
+	if (h.Test || m.isInTests(&g.Bound)) && !m.isForgotten(&g.Bound) {
 		if i := slices.IndexFunc(h.Within, func(pkg string) bool { return !isTestPackage(pkg) && m.isOwn(pkg) }); i >= 0 {
 			g.Class, g.Reason = Unended, "a test or benchmark keeps the object that it grows in"
 			return
 		}
-		if h.Kind != "goroutine" && h.Kind != "resource" && h.Cause == "" {
+		if h.Kind != "goroutine" && h.Kind != "resource" {
 			g.Class, g.Reason = Test, "a test keeps it"
 			return
 		}
 	}
 	g.Class, g.Reason, g.Ended = m.handedOut(g, stack, maker, e)
+}
+
+// isForgotten reports whether objects of the standard library grow for a usual mistake: their maker
+// forgets a call that ends them, whoever keeps what they are for.
+func (m *Modules) isForgotten(b *verdict.Bound) bool {
+	pkg := symbol.Package(strings.TrimLeft(b.Type, "*[]"))
+	return b.Holder.Cause != "" && pkg != "" && m.Std.IsStandard(pkg)
 }
 
 // making returns the calls that decide whose growth it is, and the index of the maker; -1: none of
@@ -290,9 +297,11 @@ func (m *Modules) withoutMaker(b *verdict.Bound, stack []verdict.Call) (Class, s
 	return Dependency, m.dependency(packages[i])
 }
 
-// isInTests reports whether the root of growth is declared in a test file.
+// isInTests reports whether the root of growth is declared in a test file, or in a package that only
+// tests use.
 func (m *Modules) isInTests(b *verdict.Bound) bool {
-	return strings.HasSuffix(b.File, "_test.go") || isTestPackage(b.Holder.Package)
+	h := b.Holder
+	return strings.HasSuffix(b.File, "_test.go") || isTestPackage(h.Package) || h.Kind == "global" && m.OnlyTests(h.Root) != ""
 }
 
 // testsHold says why the modules' code makes something for a test: a function of the test's runs in

@@ -21,7 +21,7 @@ var modules = &Modules{
 		case "example.com/app.New":
 			return []source.Handing{{Key: "example.com/app.New", Text: "call Close of the app.Server that app.New returns"}}
 		case "example.com/app.(*Server).Handle":
-			return []source.Handing{{Key: "example.com/app.Server", Text: "call Close of its *app.Server"}}
+			return []source.Handing{{Key: "example.com/app.Server", Receiver: "example.com/app.Server", Text: "call Close of its *app.Server"}}
 		case "example.com/app.Get":
 			return []source.Handing{{Text: "close the Body of what app.Get returns"}}
 		case "example.com/app.Dial":
@@ -79,7 +79,7 @@ func stack(functions ...string) []verdict.Call {
 
 // judge judges one growth by itself.
 func judge(h *verdict.Holder, lifetimes map[string]repeat.Lifetime) Growth {
-	b := verdict.Bound{Verdict: verdict.Fail, Growth: "+1.00 goroutine/op", PerCall: 1, File: h.File, Path: h.Path, Holder: h}
+	b := verdict.Bound{Verdict: verdict.Fail, Growth: "+1.00 goroutine/op", PerCall: 1, File: h.File, Path: h.Path, Type: h.Type, Holder: h}
 	return modules.Sort(Evidence{&verdict.Result{Bounds: []verdict.Bound{b}}, lifetimes})[0]
 }
 
@@ -106,8 +106,15 @@ func TestMaker(t *testing.T) {
 		"an object that a test keeps":             {verdict.Holder{Kind: "frame", Test: true, Within: []string{"example.com/app"}, Made: stack("add", "TestAdd")}, Unended, ""},
 		"a test's buffer":                         {verdict.Holder{Kind: "frame", Test: true, Within: []string{"bytes"}, Made: stack("log", "TestLog")}, Test, ""},
 		"a test's database, and the usual mistake": {
-			verdict.Holder{Kind: "frame", Test: true, Within: []string{"database/sql"}, Cause: "sql.Rows are not closed", Made: stack("first", "TestFirst")}, Leak, "",
+			verdict.Holder{Kind: "frame", Test: true, Type: "*database/sql.driverConn", Within: []string{"database/sql"}, Cause: "sql.Rows are not closed", Made: stack("first", "TestFirst")}, Leak, "",
 		},
+		"an object that a test keeps, and the usual mistake": {
+			verdict.Holder{Kind: "global", File: "app_test.go", Type: "*context.timerCtx", Within: []string{"example.com/app"}, Cause: "the cancel function of a context is not called", Made: stack("example.com/app.(*Server).Handle", "TestHandle")}, Leak, "",
+		},
+		"parts of strings that a test keeps": {
+			verdict.Holder{Kind: "global", File: "app_test.go", Type: "string", Cause: "a part of a string keeps all of it alive", Made: stack("cut", "TestCut")}, Test, "",
+		},
+		"a variable that only tests use":        {verdict.Holder{Kind: "global", Root: "example.com/app.(*fake).start", Made: stack("add", "TestAdd")}, Test, ""},
 		"goroutine with a function of a test's": {verdict.Holder{Kind: "goroutine", At: "/x/app_test.go:3", Made: stack("Go", "TestGo")}, Test, ""},
 		"goroutine with a call of a test's":     {verdict.Holder{Kind: "goroutine", Runs: stack("example.com/app_test.TestGo.func1"), Made: stack("Go", "TestGo")}, Test, ""},
 		"what only tests use":                   {verdict.Holder{Kind: "goroutine", Made: stack("example.com/app.(*fake).start", "Go")}, Test, ""},
@@ -164,6 +171,9 @@ func TestHandedOut(t *testing.T) {
 	entry := &verdict.Holder{Kind: "global", Filled: stack("Put", "TestPut")}
 	require.Equal(t, Unended, judge(entry, counts{"example.com/app.Put": {Made: 1}}).Class)
 	require.Equal(t, Leak, judge(entry, counts{"example.com/app.Put": {Made: 1, Ended: 1}}).Class)
+	handled := &verdict.Holder{Kind: "global", Type: "*context.timerCtx", Types: []string{"example.com/app.Server"}, Cause: "the cancel function of a context is not called", Made: stack("example.com/app.(*Server).Handle", "TestHandle")}
+	require.Equal(t, Unended, judge(handled, counts{"example.com/app.Server": {Made: 1}}).Class)
+	require.Equal(t, Leak, judge(handled, counts{}).Class, "the server outlives the calls")
 	g := judge(&verdict.Holder{Kind: "goroutine", Made: stack("run", "New", "TestNew")}, counts{"example.com/app.New": {Made: 2, Ended: 1}})
 	require.True(t, g.Mixed)
 	require.Equal(t, "the test does not call Close of the app.Server that app.New returns", g.Reason)
