@@ -11,7 +11,8 @@ import (
 // OnlyTests takes the name of a function, as in stack traces, and returns the function or type that
 // only tests use; "" if there is none. That is an unexported function of a module here that no file
 // but those of tests mentions, or, for a method, an unexported type of which no other file makes a
-// value. It compares names only: a name that also stands for something else counts as used.
+// value. It compares names only: a name that also stands for something else counts as used. A
+// function literal that is inlined into a test has the name of one of the test's, and is none.
 func (f *Finder) OnlyTests(function string) string {
 	pkg, name := symbol.Split(function)
 	name = declared(name)
@@ -19,10 +20,20 @@ func (f *Finder) OnlyTests(function string) string {
 		return ""
 	}
 	known := f.of(pkg)
-	if known == nil || known.used[name] {
+	if known == nil || known.used[name] || !known.declares(name) {
 		return ""
 	}
 	return symbol.LastElement(pkg) + "." + name
+}
+
+// declares reports whether there is a function of a name, or a type with methods.
+func (f *facts) declares(name string) bool {
+	for declared := range f.functions {
+		if declared == name || strings.HasPrefix(declared, name+".") {
+			return true
+		}
+	}
+	return false
 }
 
 // declared returns the name of the declaration that a function's name within its package begins

@@ -88,6 +88,8 @@ func startHandler() {}
 		"example.com/a.Start.func1":               "",
 		"example.com/a.init.0.func1":              "",
 		"example.com/a.glob..func1":               "",
+		"example.com/a.func1.Start.1":             "",
+		"example.com/a.helper.Start.func1":        "",
 		"example.com/other.startFake":             "",
 		"example.com/a/in.startFake":              "",
 		"net/http.(*persistConn).readLoop":        "",
