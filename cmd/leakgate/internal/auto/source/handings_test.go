@@ -128,11 +128,26 @@ func TestHandings(t *testing.T) {
 }
 
 // A method is no end by its name alone: one that returns a number or a channel tells something, and
-// a Wait ends what it closes a channel of, or what has a part that it waits for so.
+// a Wait ends what it closes a channel of, or what has a part that it waits for so. A number may be
+// that of an element.
 func TestWhatEnds(t *testing.T) {
 	_, f := module(t, map[string]string{"app.go": `package app
 
 import "sync"
+
+type Agenda struct{ jobs map[int]*job; all []*job }
+
+type job struct{ id int }
+
+func (a *Agenda) Stop(id int) { delete(a.jobs, id) }
+
+func (a *Agenda) Cancel(id int) bool { return a.jobs[id] != nil }
+
+func (a *Agenda) Remove(id int) { _ = a.all[0].id == id }
+
+type Client struct{}
+
+func (c *Client) Disconnect(quiesce uint) { _ = quiesce == 0 }
 
 type Pool struct{ tasks chan func() }
 
@@ -168,6 +183,8 @@ func (s *Scheduler) ShutdownWithTimeout(seconds int) error { return nil }
 	require.True(t, known.endsUse(known.functions["Scheduler.ShutdownWithTimeout"].decl))
 	require.Equal(t, "call Shutdown of", f.Ends("example.com/app.Scheduler"))
 	require.Equal(t, "call Wait of", f.Ends("example.com/app.Pool"))
+	require.Empty(t, f.Ends("example.com/app.Agenda"), "it ends jobs, by their numbers")
+	require.Equal(t, "call Disconnect of", f.Ends("example.com/app.Client"))
 	require.Equal(t, "call Wait of", f.Ends("example.com/app.Group"))
 	require.Empty(t, f.Ends("example.com/app.Counter"))
 	require.Equal(t, "call Stop of", f.Ends("example.com/app.Server"))

@@ -2,6 +2,7 @@ package source
 
 import (
 	"go/ast"
+	"go/token"
 	"slices"
 	"strings"
 )
@@ -109,9 +110,9 @@ func (e ending) known() bool { return e.method != "" || e.channel != "" || e.fun
 
 // ends reports whether a method ends the use of its receiver: by its name, or as a Wait that closes
 // a channel, from which the goroutines of a pool learn that nothing more comes. Any other Wait, for
-// example that of errgroup, waits for goroutines that may leak. A method that is given a name or an
-// object ends the use of that, and one that returns a number or a channel tells something of its
-// receiver, such as how many of a pool's workers are free.
+// example that of errgroup, waits for goroutines that may leak. A method that is given an object,
+// or the name or number of one, ends the use of that. One that returns a number or a channel tells
+// something of its receiver, such as how many of a pool's workers are free.
 func ends(m *ast.FuncDecl) bool {
 	name := strings.ToLower(m.Name.Name)
 	if name == "wait" {
@@ -130,13 +131,38 @@ func ends(m *ast.FuncDecl) bool {
 			return false
 		case *ast.Ident:
 			switch t.Name {
-			case "bool", "error", "int", "int32", "int64", "uint", "uint16":
+			case "bool", "error":
+			case "int", "int32", "int64", "uint", "uint16":
+				if slices.ContainsFunc(p.Names, func(n *ast.Ident) bool { return picks(m, n.Name) }) {
+					return false
+				}
 			default:
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// picks reports whether a method picks an element by a parameter: "jobs[id]", "delete(jobs, id)",
+// "job.id == id". Other numbers are times and codes.
+func picks(m *ast.FuncDecl, param string) (found bool) {
+	if m.Body == nil {
+		return false
+	}
+	ast.Inspect(m.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.IndexExpr:
+			found = found || isIdent(n.Index, param)
+		case *ast.CallExpr:
+			found = found || isIdent(n.Fun, "delete") && len(n.Args) == 2 && isIdent(n.Args[1], param)
+		case *ast.BinaryExpr:
+			_, isField := n.X.(*ast.SelectorExpr)
+			found = found || n.Op == token.EQL && isField && isIdent(n.Y, param)
+		}
+		return !found
+	})
+	return found
 }
 
 // tells reports whether a method returns nothing but a number or a channel.
