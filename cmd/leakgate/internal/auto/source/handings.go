@@ -151,7 +151,11 @@ func (f *Finder) resultHanding(pkg string, known *facts, file *ast.File, typ ast
 	}
 	if end := standardEnd(typ); end != "" {
 		h.Text = end + " of what " + short + " returns"
-		if _, isInterface := typ.(*ast.SelectorExpr); !isInterface {
+		_, isPointer := typ.(*ast.StarExpr)
+		switch {
+		case isPointer && end == bodyEnd:
+			h.call = "MadeBody"
+		case isPointer:
 			h.Key, h.call = "", ""
 		}
 		return h, true

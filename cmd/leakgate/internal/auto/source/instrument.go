@@ -60,7 +60,7 @@ func (e *editor) function(pkg string, fn *ast.FuncDecl, handings []Handing) {
 		switch h.call {
 		case "MadeValue":
 			code += fmt.Sprintf(" %s.MadeValue(%q);", lifetimes, h.Key)
-		case "Made", "MadeFunc", "MadeField", "MadeWithFunc":
+		case "Made", "MadeBody", "MadeFunc", "MadeField", "MadeWithFunc":
 			if results == nil {
 				results = e.nameResults(fn.Type.Results)
 			}

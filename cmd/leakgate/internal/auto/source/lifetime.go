@@ -37,9 +37,12 @@ var endings = []string{
 	"teardown", "exit", "abort", "free", "remove", "leave", "join", "logout", "rollback",
 }
 
-// standardEnds are types of other modules whose use a caller ends, which cannot be seen.
+const bodyEnd = "close the Body"
+
+// standardEnds are types of other modules whose use a caller ends. It cannot be seen but for the
+// Body of a response.
 var standardEnds = map[string]string{
-	"net/http.Response": "close the Body", "os.File": "call Close", "net.Conn": "call Close", "net.Listener": "call Close", "io.Closer": "call Close",
+	"net/http.Response": bodyEnd, "os.File": "call Close", "net.Conn": "call Close", "net.Listener": "call Close", "io.Closer": "call Close",
 	"io.ReadCloser": "call Close", "io.WriteCloser": "call Close", "io.ReadWriteCloser": "call Close", "database/sql.DB": "call Close",
 	"database/sql.Rows": "call Close", "database/sql.Conn": "call Close", "database/sql.Tx": "call Commit or Rollback", "database/sql.Stmt": "call Close",
 	"time.Ticker": "call Stop", "time.Timer": "call Stop", "os/exec.Cmd": "call Wait", "net/http.Server": "call Close", "net/http/httptest.Server": "call Close",

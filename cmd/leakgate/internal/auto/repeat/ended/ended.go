@@ -8,6 +8,7 @@ package ended
 
 import (
 	"context"
+	"io"
 	"reflect"
 	"runtime"
 	"slices"
@@ -178,6 +179,54 @@ func MadeWithFunc(key string, result any, field string) {
 		ptr := weak.Make((*byte)(at))
 		replace(end, func() { over(ptr, v.Type()) })
 	}
+}
+
+// MadeBody is Made for a *http.Response, which is ended with its Body. That is replaced by one that
+// records Close, if it is a type of the transport's that has no other methods: no code but net/http
+// can tell the two apart.
+func MadeBody(key string, result any) {
+	if !begun.Load() {
+		return
+	}
+	v := reflect.ValueOf(result).Elem()
+	if v.Kind() != reflect.Pointer || nameOf(v.Type()) != "net/http.Response" {
+		return // of another package http
+	}
+	if v.IsNil() {
+		failed(key)
+		return
+	}
+	field := v.Elem().FieldByName("Body")
+	closer, _ := field.Interface().(io.ReadCloser)
+	b, ok := closer.(*body)
+	if !ok {
+		if !isOfTransport(reflect.TypeOf(closer)) {
+			add(key, 1, 0)
+			return
+		}
+		b = &body{closer}
+		field.Set(reflect.ValueOf(b))
+	}
+	made(unsafe.Pointer(b), nil, key)
+}
+
+type body struct{ io.ReadCloser }
+
+func (b *body) Close() error {
+	Ended(b)
+	return b.ReadCloser.Close()
+}
+
+// isOfTransport reports whether a type is an unexported one of net/http with two methods, which are
+// Read and Close. http.NoBody has more, and so has a body that can be written to.
+func isOfTransport(typ reflect.Type) bool {
+	if typ == nil || typ.NumMethod() != 2 {
+		return false
+	}
+	if typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
+	}
+	return strings.HasPrefix(typ.PkgPath(), "net/http") && strings.ToLower(typ.Name()[:1]) == typ.Name()[:1]
 }
 
 // replace replaces a function by one that calls record first.

@@ -4,9 +4,12 @@ import (
 	"context"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"reflect"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -168,4 +171,37 @@ func TestFields(t *testing.T) {
 	require.Equal(t, 2, calls)
 	require.Equal(t, tally{1, 1, 0}, counted("Start"))
 	require.Equal(t, tally{1, 1, 0}, counted("Default"))
+}
+
+// A body of the transport's is ended by Close. One that code can tell by its type, or by what it is
+// equal to, stays as it is.
+func TestBodies(t *testing.T) {
+	begin()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.URL.Path) }))
+	defer srv.Close()
+	resp, err := http.Get(srv.URL + "/a")
+	require.NoError(t, err)
+	MadeBody("Get", &resp)
+	MadeBody("Retry", &resp)
+	MadeBody("Get", &resp)
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Equal(t, "/a", string(text))
+	require.Equal(t, tally{1, 0, 0}, counted("Get"))
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, tally{1, 1, 0}, counted("Get"))
+	require.Equal(t, tally{1, 1, 0}, counted("Retry"))
+	own := io.NopCloser(strings.NewReader(""))
+	for _, b := range []io.ReadCloser{http.NoBody, own, nil} {
+		resp := &http.Response{Body: b}
+		MadeBody("Stub", &resp)
+		require.True(t, resp.Body == b)
+	}
+	require.Equal(t, tally{3, 0, 0}, counted("Stub"))
+	resp = nil
+	MadeBody("Fail", &resp)
+	require.Equal(t, tally{0, 0, 1}, counted("Fail"))
+	other := &struct{ Body int }{}
+	MadeBody("Other", &other)
+	require.Equal(t, tally{}, counted("Other"))
 }
