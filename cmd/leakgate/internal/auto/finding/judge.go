@@ -297,8 +297,8 @@ func (m *Modules) withoutMaker(b *verdict.Bound, stack []verdict.Call) (Class, s
 	return Dependency, m.dependency(packages[i])
 }
 
-// isInTests reports whether the root of growth is declared in a test file, or in a package that only
-// tests use.
+// isInTests reports whether the root of growth is declared in a test file, or in a package that
+// only tests use.
 func (m *Modules) isInTests(b *verdict.Bound) bool {
 	h := b.Holder
 	return strings.HasSuffix(b.File, "_test.go") || isTestPackage(h.Package) || h.Kind == "global" && m.OnlyTests(h.Root) != ""
