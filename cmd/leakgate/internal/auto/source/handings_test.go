@@ -139,6 +139,8 @@ type Agenda struct{ jobs map[int]*job; all []*job }
 
 type job struct{ id int }
 
+func (a *Agenda) Every(seconds int64) int { return 0 }
+
 func (a *Agenda) Stop(id int) { delete(a.jobs, id) }
 
 func (a *Agenda) Cancel(id int) bool { return a.jobs[id] != nil }
@@ -184,6 +186,10 @@ func (s *Scheduler) ShutdownWithTimeout(seconds int) error { return nil }
 	require.Equal(t, "call Shutdown of", f.Ends("example.com/app.Scheduler"))
 	require.Equal(t, "call Wait of", f.Ends("example.com/app.Pool"))
 	require.Empty(t, f.Ends("example.com/app.Agenda"), "it ends jobs, by their numbers")
+	every := f.Handings("example.com/app.(*Agenda).Every")
+	require.Len(t, every, 1)
+	require.Equal(t, "call Cancel for each Every", every[0].Text)
+	require.False(t, every[0].Container)
 	require.Equal(t, "call Disconnect of", f.Ends("example.com/app.Client"))
 	require.Equal(t, "call Wait of", f.Ends("example.com/app.Group"))
 	require.Empty(t, f.Ends("example.com/app.Counter"))

@@ -44,7 +44,7 @@ func undoingOf(functions map[string]declaration) map[string]undoing {
 				continue
 			}
 			paired := arePaired(strings.ToLower(do.decl.Name.Name), lower)
-			same, named := sharedType(do.decl.Type, undo.decl.Type)
+			same, named := sharedType(do.decl.Type, undo.decl)
 			if !paired && !(undoes && same) {
 				continue
 			}
@@ -73,27 +73,21 @@ func arePaired(do, undo string) bool {
 }
 
 // sharedType reports whether a parameter of undo has the type of a parameter or result of do, and
-// whether that is a type of the package's, a channel or a function: of anything else, such as a
-// string, a function may have many for other reasons.
-func sharedType(do, undo *ast.FuncType) (same, named bool) {
-	if undo.Params == nil {
-		return false, false
-	}
-	for _, p := range undo.Params.List {
+// whether that is a type of the package's, a channel or a function, or what do returns and undo
+// picks an element by: of anything else, such as a string, a function may have many for other
+// reasons.
+func sharedType(do *ast.FuncType, undo *ast.FuncDecl) (same, named bool) {
+	for _, p := range undo.Type.Params.List {
 		text := types.ExprString(p.Type)
 		if text == "error" || text == "context.Context" || text == "bool" {
 			continue
 		}
-		for _, list := range []*ast.FieldList{do.Params, do.Results} {
-			if list == nil {
-				continue
-			}
-			for _, f := range list.List {
-				if types.ExprString(f.Type) == text {
-					same = true
-					named = named || !isBasic(p.Type)
-				}
-			}
+		has := func(list *ast.FieldList) bool {
+			return list != nil && slices.ContainsFunc(list.List, func(f *ast.Field) bool { return types.ExprString(f.Type) == text })
+		}
+		if has(do.Params) || has(do.Results) {
+			same = true
+			named = named || !isBasic(p.Type) || !has(do.Params) && slices.ContainsFunc(p.Names, func(n *ast.Ident) bool { return picks(undo, n.Name) })
 		}
 	}
 	return same, named
