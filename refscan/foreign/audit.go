@@ -171,7 +171,7 @@ func (x *auditing) marksAfter(ctx context.Context, cycles uint32, wait, poll tim
 // collection with number cycles.
 func (x *auditing) marks(cycles uint32) (_ *goruntime.Model, err error) {
 	p := x.program
-	frozen, err := attach.Take(x.pid, attach.Options{NoFork: x.noFork, SignalStack: x.Process.signalStack})
+	frozen, err := attach.Take(x.pid, attach.Options{NoFork: x.noFork, Prompt: true, SignalStack: x.Process.signalStack})
 	if err != nil {
 		return nil, attachError(err)
 	}

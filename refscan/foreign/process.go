@@ -162,7 +162,7 @@ func (p *program) attach(ctx context.Context, pid int, auxv []byte, o *processOp
 	if err != nil {
 		return nil, &refscan.UnavailableError{Cause: "the runtime's structures in the process cannot be read", Remedy: remedyReport, Err: err}
 	}
-	options := attach.Options{NoFork: o.noFork, SignalStack: signalStacks(pid, gate), Check: func(threads []goruntime.Thread) error {
+	options := attach.Options{NoFork: o.noFork, Prompt: o.resting, SignalStack: signalStacks(pid, gate), Check: func(threads []goruntime.Thread) error {
 		if err := gate.Check(image.NewSpace(running), threads); err != nil || !o.resting {
 			return err
 		}

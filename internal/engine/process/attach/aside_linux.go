@@ -37,7 +37,7 @@ var errAwake error = &remedy.Unavailable{
 var waited sync.Map
 
 // leavesAside reports whether the next attempt leaves the main thread aside.
-func (f *Frozen) leavesAside() (bool, error) {
+func (f *Frozen) leavesAside(prompt bool) (bool, error) {
 	if !isChild(f.pid) {
 		return false, nil
 	}
@@ -57,7 +57,7 @@ func (f *Frozen) leavesAside() (bool, error) {
 	}
 	// A Wait may begin at any moment, so this comes first. Memory that is read from the process
 	// itself is read for so long that the main thread should rather be stopped, too.
-	return f.NotForked == "" && f.asideFailed == "" && f.Attempts < asideAttempts, nil
+	return !prompt && f.NotForked == "" && f.asideFailed == "" && f.Attempts < asideAttempts, nil
 }
 
 // A sleep is what a thread in a system call shows of itself.

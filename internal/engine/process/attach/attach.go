@@ -29,6 +29,9 @@ import (
 type Options struct {
 	// NoFork has the memory read while the process is stopped, instead of a copy.
 	NoFork bool
+	// Prompt is for a moment that does not last, such as the time between two collections: the main
+	// thread of a child is stopped with the others, if no goroutine is seen to wait for its end.
+	Prompt bool
 	// Check is called while all threads are stopped, to read the memory that it needs. If it
 	// returns an error that goruntime.IsTransient, the process goes on, and is stopped again some
 	// milliseconds later. nil: any moment will do.

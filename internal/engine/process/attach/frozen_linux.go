@@ -99,7 +99,7 @@ func Take(pid int, options Options) (*Frozen, error) {
 	}
 	wait := time.Millisecond
 	for {
-		aside, err := f.leavesAside()
+		aside, err := f.leavesAside(options.Prompt)
 		if err != nil {
 			return nil, err
 		}
