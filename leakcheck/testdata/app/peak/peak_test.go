@@ -359,6 +359,7 @@ func TestPeaksAreToldApart(t *testing.T) {
 	if named < len(spiking)/2 {
 		t.Errorf("who holds it is said of %d of %d", named, len(spiking))
 	}
+	unknown := 0
 	for _, s := range steady {
 		t.Run("steady/"+s.name, func(t *testing.T) {
 			// On a busy machine a mark phase takes so long that it finds much of the garbage, and too
@@ -370,10 +371,17 @@ func TestPeaksAreToldApart(t *testing.T) {
 					break
 				}
 			}
-			if len(r.errors) != 0 || !strings.Contains(strings.Join(r.logs, "\n"), "op adds ") {
+			switch {
+			case strings.Contains(strings.Join(r.errors, "\n"), "UNKNOWN"):
+				unknown++
+				t.Logf("%s, %s", r.errors, r.logs)
+			case len(r.errors) != 0 || !strings.Contains(strings.Join(r.logs, "\n"), "op adds "):
 				t.Errorf("%s, %s", r.errors, r.logs)
 			}
 		})
 		kept, sink = nil, nil
+	}
+	if unknown > len(steady)/3 {
+		t.Errorf("%d of %d are unknown, three times each", unknown, len(steady))
 	}
 }
