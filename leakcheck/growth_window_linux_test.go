@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -220,6 +221,15 @@ var windowWays = []struct {
 	{"with their expiry", func(w *windowed) func(int) { return w.addExpiry }, true},
 }
 
+// saysWhatGoes reports whether the log of a pass says that what grew goes again: by waiting for it,
+// or, on a busy machine, because it went while batches still ran.
+func saysWhatGoes(text string) bool {
+	return slices.ContainsFunc([]string{
+		"is kept for some time only", "grew, but fell in a further batch", "grew, but not with every batch, or less and less, and is no leak",
+		"op sets timers that take more than 2s, one after the other",
+	}, func(words string) bool { return strings.Contains(text, words) })
+}
+
 // What is taken away as time goes on is no leak, and is not said to be one.
 func TestGrowthOfWindows(t *testing.T) {
 	fillCut(t)
@@ -230,9 +240,7 @@ func TestGrowthOfWindows(t *testing.T) {
 		}
 		w := newWindowed(10 * time.Second)
 		passed, text := w.growthOf(way.op(w))
-		// On a busy machine the window ends while batches still run, so that the words differ.
-		require.True(t, passed || strings.Contains(text, "UNKNOWN"), "%s: %s", way.what, text)
-		t.Logf("%s: %s", way.what, text)
+		require.True(t, passed && saysWhatGoes(text) || strings.Contains(text, "UNKNOWN"), "%s: %s", way.what, text)
 	}
 }
 
@@ -379,9 +387,8 @@ func TestGrowthThatTimersTakeAway(t *testing.T) {
 		ft := &recordingT{name: "TestKept"}
 		passed := leakcheck.AssertNoGrowth(ft, func() { test.later(k, k.add()) }, leakcheck.Iterations(100))
 		text := strings.Join(append(ft.errors, ft.logs...), "\n")
-		// What the log of a pass says of the timers depends on the clock: on a busy machine what is
-		// kept for some seconds goes while batches still run.
-		require.True(t, passed == (test.leak == "") && strings.Contains(text, test.leak) && !strings.Contains(text, "UNKNOWN"), "%s: %s", what, text)
+		told := strings.Contains(text, test.leak) && (test.leak != "" || saysWhatGoes(text))
+		require.True(t, passed == (test.leak == "") && told && !strings.Contains(text, "UNKNOWN"), "%s: %s", what, text)
 		runtime.KeepAlive(k)
 	}
 }
