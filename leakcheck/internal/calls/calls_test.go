@@ -1,9 +1,11 @@
 package calls
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -212,13 +214,19 @@ func TestRestless(t *testing.T) {
 	r.Call(1, nil)
 	assert.Equal(t, 1, len(notes), notes)
 
+	// The goroutine that has started the test runs on for a moment, before it waits for the end.
+	for stacks := make([]byte, 1<<16); !bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("goroutine 1 [chan receive")); {
+		runtime.Gosched()
+	}
 	notes, s.Elsewhere = nil, false
-	done := make(chan bool, 1)
+	begun, done := make(chan bool), make(chan bool, 1)
 	go func() {
+		close(begun)
 		for len(done) == 0 {
 		}
 	}()
 	defer func() { done <- true }()
+	<-begun
 	for r = NewRunner(s); len(notes) == 0; { // until it is seen to run
 		r.Call(1, nil)
 	}
