@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"cmp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -37,6 +38,16 @@ type Goroutine struct {
 	// goroutines that led to it, with GODEBUG=tracebackancestors; of calls that are inlined it has
 	// the innermost alone, and the line may be that of the next statement
 	Ancestors []Call
+}
+
+// Entry returns the outermost function. One that has not begun yet may have none of the program: then
+// it returns the function with the go statement, or the one that made the coroutine.
+func (g *Goroutine) Entry() string {
+	entry := g.Calls[len(g.Calls)-1].Function
+	if entry == "runtime.goexit" {
+		return cmp.Or(g.CreatedBy, entry)
+	}
+	return entry
 }
 
 // A Call is a function on a stack, and the file:line that it is at.

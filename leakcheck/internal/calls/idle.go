@@ -46,7 +46,7 @@ func (i *idler) noteRestless() {
 	realtime.Goroutines(others, func(g *realtime.Goroutine) {
 		if !i.restless && strings.HasPrefix(g.State, "run") && g.CreatedBy != "testing.(*T).Run" {
 			i.restless = true
-			i.setup.Note("goroutines ran on after op had returned, and what they leave behind later does not count: " + g.Calls[len(g.Calls)-1].Function)
+			i.setup.Note("goroutines ran on after op had returned, and what they leave behind later does not count: " + g.Entry())
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package goroutine
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -102,10 +101,7 @@ func usual(all map[string]*ancestry) []Call {
 
 // originOf returns which go statement started a goroutine.
 func originOf(g *realtime.Goroutine, isProgram func(pkg string) bool) Origin {
-	o := Origin{Entry: g.Calls[len(g.Calls)-1].Function, CreatedBy: g.CreatedBy, CreatedAt: g.CreatedAt}
-	if o.Entry == "runtime.goexit" { // a coroutine that has not begun yet
-		o.Entry = cmp.Or(o.CreatedBy, o.Entry)
-	}
+	o := Origin{Entry: g.Entry(), CreatedBy: g.CreatedBy, CreatedAt: g.CreatedAt}
 	if given := programEntry(g.Calls, isProgram); given != "" && given != o.Entry {
 		o.Entry, o.Started = given, o.Entry
 	}

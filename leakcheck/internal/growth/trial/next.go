@@ -132,10 +132,11 @@ func (t *Trial) settled(r *Result, m *Means) Step {
 		t.beginAt(len(t.Snapshots) - 1)
 		return t.batch(m)
 	}
-	if err := draining(t.grown, t.Growth()); err != nil {
-		return Step{Action: CutShort, Err: err}
+	t.standing = j
+	if t.drains = draining(t.grown, t.Growth()); t.drains != nil {
+		return t.outlast(m)
 	}
-	t.standing, t.remaining = j, series.FurtherBatches(t.Batches[len(t.Batches)-1])
+	t.remaining = series.FurtherBatches(t.Batches[len(t.Batches)-1])
 	return t.further(m)
 }
 
@@ -180,7 +181,10 @@ func (t *Trial) outlasted(s *history.Snapshot, m *Means) Step {
 
 // confirmed ends the trial, unless what grew until the last batch does so no more.
 func (t *Trial) confirmed(j *Judgement, m *Means) Step {
-	if !j.Passes() || t.Later != nil { // a window that goes on would look like growth again
+	switch {
+	case j.Fails() && t.drains != nil:
+		return Step{Action: CutShort, Err: t.drains}
+	case !j.Passes() || t.Later != nil: // a window that goes on would look like growth again
 		return Step{Action: Conclude, Judgement: j}
 	}
 	return t.goOn(&Judgement{Growth: j.Growth, Mapping: j.Mapping}, m)

@@ -241,6 +241,8 @@ func TestOutlast(t *testing.T) {
 		{"a leak", []int64{10, 20, 40, 80, 160, 160, 240}, "outlast 80, fails"},
 		{"gone", []int64{10, 20, 40, 80, 160, 160, 80}, "outlast 80, passes"},
 		{"a part is gone", []int64{10, 20, 40, 80, 160, 160, 160}, "outlast 80, cut short"},
+		{"some end one after another, all are gone", []int64{10, 20, 40, 80, 160, 150, 80}, "outlast 80, passes"},
+		{"some end one after another, the others go on", []int64{10, 20, 40, 80, 160, 150, 230}, "outlast 80, cut short"},
 	} {
 		g := game{T: t, sleep: time.Second}
 		steps, _ := g.of(tt.figures...)
