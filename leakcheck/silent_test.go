@@ -161,11 +161,21 @@ func TestNothingGrowsSilently(t *testing.T) {
 // which it has if the test has a timeout, do not.
 func TestBoundOnTypeOfTimer(t *testing.T) {
 	fillCut(t)
-	base := leakcheck.TakeBaseline(&recordingT{name: t.Name()})
-	none := []leakcheck.Option{leakcheck.TypeNamed("context.timerCtx").None(), leakcheck.Since(base)}
-	ft := &impatientT{recordingT{name: t.Name()}}
-	if !leakcheck.AssertRetained(ft, none...) || strings.Contains(strings.Join(ft.logs, "\n"), "not counted") {
-		t.Error(ft.errors, ft.logs)
+	var base *leakcheck.Baseline
+	var ft *impatientT
+	// A context that another test has left, and that ends between the two snapshots, is new among
+	// the stopped timers, and said to be so.
+	said := true
+	for try := 0; said && try < 5; try++ {
+		base = leakcheck.TakeBaseline(&recordingT{name: t.Name()})
+		ft = &impatientT{recordingT{name: t.Name()}}
+		if !leakcheck.AssertRetained(ft, leakcheck.TypeNamed("context.timerCtx").None(), leakcheck.Since(base)) {
+			t.Error(ft.errors)
+		}
+		said = strings.Contains(strings.Join(ft.logs, "\n"), "not counted")
+	}
+	if said {
+		t.Error(ft.logs)
 	}
 	forgetTimeout()
 	if leakcheck.AssertRetained(ft, leakcheck.TypeNamed("leakcheck_test.timerOnly").None(), leakcheck.Since(base)) {
