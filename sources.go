@@ -11,6 +11,6 @@ import "embed"
 //go:embed go.mod leakcheck/*.go leakcheck/internal/*/*.go leakcheck/internal/*/*/*.go
 //go:embed refscan/*.go refscan/foreign/*.go internal/engine/*/*/*.go internal/engine/*/*/*/*.go internal/engine/*/*/*.s
 //go:embed golden/*.go stackprof/*.go
-//go:embed internal/alloccode/*.go internal/alloctrace/*.go internal/envvar/*.go internal/pprofwire/*.go internal/procmaps/*.go
+//go:embed internal/alloccode/*.go internal/alloctrace/*.go internal/envvar/*.go internal/pprofwire/*.go internal/procfs/*.go
 //go:embed internal/realtime/*.go internal/symbol/*.go internal/textfmt/*.go internal/verdict/*.go internal/wholefile/*.go internal/winjob/*.go
 var Sources embed.FS

@@ -16,7 +16,7 @@ var layers = []struct {
 	may    []string
 }{
 	{"internal/realtime", nil}, // the system's clock and stack traces, for all layers
-	{"internal/procmaps", nil},
+	{"internal/procfs", nil},
 	{"internal/pprofwire", nil}, // encoders: they do not know the meaning of what they write
 	{"internal/winjob", nil},
 	{"internal/wholefile", nil}, // else each layer has such code
@@ -26,11 +26,11 @@ var layers = []struct {
 	// the engine, by wings: below each a package may use those of its wing, and of the wings named
 	{"internal/engine/memory", []string{"internal/realtime"}},
 	{"internal/engine/symbols", []string{
-		"internal/engine/memory/...", "internal/envvar", "internal/realtime", "internal/symbol", "internal/wholefile", "internal/winjob",
+		"internal/engine/memory/...", "internal/envvar", "internal/procfs", "internal/realtime", "internal/symbol", "internal/wholefile", "internal/winjob",
 	}},
 	{"internal/engine/runtime", []string{"internal/engine/memory/...", "internal/engine/symbols/...", "internal/symbol"}},
 	{"internal/engine/process", []string{
-		"internal/engine/memory/...", "internal/engine/symbols/...", "internal/engine/runtime/...", "internal/procmaps", "internal/realtime",
+		"internal/engine/memory/...", "internal/engine/symbols/...", "internal/engine/runtime/...", "internal/procfs", "internal/realtime",
 	}},
 	{"internal/engine/heap", []string{"internal/engine/memory/...", "internal/engine/symbols/...", "internal/engine/runtime/...", "internal/symbol"}},
 	{"internal/engine/graph", []string{
@@ -40,7 +40,7 @@ var layers = []struct {
 		"internal/engine/memory/...", "internal/engine/symbols/...", "internal/engine/runtime/...", "internal/engine/process/...", "internal/engine/heap/...",
 		"internal/engine/graph/...", "internal/envvar", "internal/realtime", "internal/symbol",
 	}},
-	{"internal/engine/native", []string{"internal/engine/...", "internal/procmaps", "internal/symbol"}},
+	{"internal/engine/native", []string{"internal/engine/...", "internal/procfs", "internal/symbol"}},
 	{"internal/testkit", []string{"internal/engine/...", "internal/symbol", "refscan"}}, // for tests only
 	{"refscan", []string{"internal/engine/...", "internal/pprofwire", "internal/symbol"}},
 	// only the command imports it: see TestForeign
@@ -60,7 +60,7 @@ var layers = []struct {
 	{"leakcheck/internal/environ", []string{
 		"internal/envvar", "internal/symbol", "leakcheck/internal/naming", "refscan",
 	}},
-	{"leakcheck/internal/ledger", []string{"internal/engine/memory/headroom", "internal/engine/memory/offheap", "internal/engine/native/nativeheap", "internal/procmaps", "internal/textfmt"}},
+	{"leakcheck/internal/ledger", []string{"internal/engine/memory/headroom", "internal/engine/memory/offheap", "internal/engine/native/nativeheap", "internal/procfs", "internal/textfmt"}},
 	{"leakcheck/internal/observe", []string{
 		"internal/engine/capture/proof", "internal/engine/capture/snapshot", "internal/engine/graph/attribute", "internal/engine/graph/root",
 		"internal/engine/heap/heaptype", "internal/engine/native/nativeheap", "internal/engine/native/nativeholders",
@@ -196,7 +196,7 @@ var layers = []struct {
 	}},
 	{"cmd/leakgate/internal/command/repeat", []string{
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare", "cmd/leakgate/internal/gotest",
-		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/page", "cmd/leakgate/internal/present", "internal/envvar", "internal/textfmt", "leakcheck", "refscan", "refscan/scanreport",
+		"cmd/leakgate/internal/outcome", "cmd/leakgate/internal/page", "cmd/leakgate/internal/present", "internal/envvar", "internal/procfs", "internal/textfmt", "leakcheck", "refscan", "refscan/scanreport",
 	}},
 	{"cmd/leakgate/internal/command/alloc", []string{
 		"cmd/leakgate/internal/allocrun", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare",

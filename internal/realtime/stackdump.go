@@ -1,7 +1,6 @@
 package realtime
 
 import (
-	"cmp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -40,12 +39,12 @@ type Goroutine struct {
 	Ancestors []Call
 }
 
-// Entry returns the outermost function. One that has not begun yet may have none of the program: then
-// it returns the function with the go statement, or the one that made the coroutine.
+// Entry returns the outermost function. A goroutine that has not begun yet may have none of the
+// program: for it Entry returns the function with the go statement.
 func (g *Goroutine) Entry() string {
 	entry := g.Calls[len(g.Calls)-1].Function
-	if entry == "runtime.goexit" {
-		return cmp.Or(g.CreatedBy, entry)
+	if entry == "runtime.goexit" && g.CreatedBy != "" {
+		return g.CreatedBy
 	}
 	return entry
 }

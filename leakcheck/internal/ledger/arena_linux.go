@@ -4,7 +4,7 @@ import (
 	"syscall"
 
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
-	"github.com/leakgate/leakgate/internal/procmaps"
+	"github.com/leakgate/leakgate/internal/procfs"
 )
 
 // An arenaReader tells glibc's arenas by their header (malloc/arena.c, heap_info) from other memory
@@ -19,7 +19,7 @@ type arenaReader struct {
 
 // within returns how many bytes of a writable area belong to arenas. An area may have several
 // arenas, and other memory beside them.
-func (r *arenaReader) within(m *procmaps.Area) (bytes int64) {
+func (r *arenaReader) within(m *procfs.Area) (bytes int64) {
 	const multiple = nativeheap.HeapMultiple
 	for at := (m.Start + multiple - 1) &^ (multiple - 1); at < m.End && r.err == nil; at += multiple {
 		var head [nativeheap.HeapInfoSize]byte

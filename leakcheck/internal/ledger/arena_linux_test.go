@@ -7,13 +7,13 @@ import (
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
-	"github.com/leakgate/leakgate/internal/procmaps"
+	"github.com/leakgate/leakgate/internal/procfs"
 )
 
 // The Go heap may look like an arena: it may begin at a multiple of an arena's size, with memory
 // behind it that cannot be accessed yet. It does not count as one.
 func TestGoHeapIsNoArena(t *testing.T) {
-	text, err := readFile("/proc/self/maps", make([]byte, 16<<10))
+	text, err := procfs.Read("/proc/self/maps", make([]byte, 16<<10))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func TestGoHeapIsNoArena(t *testing.T) {
 	arenas := arenaReader{of: self, memory: -1}
 	defer arenas.close()
 	for line := range bytes.Lines(text) {
-		m, ok := procmaps.Parse(bytes.TrimSuffix(line, []byte("\n")))
+		m, ok := procfs.Parse(bytes.TrimSuffix(line, []byte("\n")))
 		if !ok || object < m.Start || m.End <= object {
 			continue
 		}
@@ -45,7 +45,7 @@ func TestArenaBesideOtherMemory(t *testing.T) {
 	put(24, 0x21000)
 	arenas := arenaReader{of: self, memory: -1}
 	defer arenas.close()
-	area := procmaps.Area{Start: start, End: start + uint64(len(memory))}
+	area := procfs.Area{Start: start, End: start + uint64(len(memory))}
 	if got := arenas.within(&area); got != 0x21000 || arenas.err != nil {
 		t.Errorf("%d bytes, %v", got, arenas.err)
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"unsafe"
+
+	"github.com/leakgate/leakgate/internal/procfs"
 )
 
 // A Glance tells the resources of one moment apart without naming them, which takes some
@@ -213,62 +215,9 @@ func eachEntry(folder string, f func(name []byte, own int) error) error {
 	}
 }
 
-// readFile reads a file of /proc into buf, which it grows if need be.
-func readFile(name string, buf []byte) ([]byte, error) {
-	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: name, Err: err}
-	}
-	defer syscall.Close(fd)
-	buf = buf[:cap(buf)]
-	for n := 0; ; {
-		if n == len(buf) {
-			buf = append(buf, make([]byte, len(buf)+4096)...)
-		}
-		got, err := syscall.Read(fd, buf[n:])
-		switch {
-		case err == syscall.EINTR:
-		case err != nil:
-			return nil, &os.PathError{Op: "read", Path: name, Err: err}
-		case got == 0:
-			return buf[:n], nil
-		default:
-			n += got
-		}
-	}
-}
-
-// parseStat returns the command's name in /proc/.../stat, in which there may be spaces and
-// parentheses, and the fields from the state on (proc_pid_stat(5)). It returns no fields if one
-// that is read is missing.
-func parseStat(stat []byte) (name string, fields []string) {
-	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
-	if open < 0 || end < open {
-		return "", nil
-	}
-	if fields = strings.Fields(string(stat[end+1:])); len(fields) <= signalField {
-		return "", nil
-	}
-	return string(stat[open+1 : end]), fields
-}
-
-const (
-	stateField   = 0
-	parentField  = 1
-	threadsField = 17
-	signalField  = 35 // signal that the parent gets when the process ends
-)
-
 func (p *process) countThreads() (int64, error) {
-	stat, err := readFile(p.dir+"/stat", make([]byte, 512))
-	if err != nil {
-		return 0, err
-	}
-	_, fields := parseStat(stat)
-	if fields == nil {
-		return 0, errors.New(p.dir + "/stat has too few fields")
-	}
-	return strconv.ParseInt(fields[threadsField], 10, 64)
+	stat, err := procfs.ReadStat(p.dir)
+	return stat.Threads, err
 }
 
 // eachChild calls f for each child process of this one; see process.eachChild.
@@ -288,24 +237,23 @@ func eachChild(f func(pid int, name string, state byte)) error {
 // eachChild calls f for each child process that the process can wait for, with the name of its
 // command and its state: 'Z' if it has ended.
 func (p *process) eachChild(f func(pid int, name string, state byte)) error {
-	parent := strconv.Itoa(cmp.Or(p.pid, os.Getpid()))
+	parent := int64(cmp.Or(p.pid, os.Getpid()))
 	see := func(pid string, check bool) {
-		stat, err := readFile("/proc/"+pid+"/stat", make([]byte, 512))
+		stat, err := procfs.ReadStat("/proc/" + pid)
 		if err != nil {
 			return // it is gone
 		}
-		name, fields := parseStat(stat)
 		// a snapshot's frozen process sends no signal at its end, and is no child to wait for
-		if fields == nil || fields[signalField] != "17" || check && fields[parentField] != parent {
+		if stat.ExitSignal != int64(syscall.SIGCHLD) || check && stat.Parent != parent {
 			return
 		}
 		if n, err := strconv.Atoi(pid); err == nil {
-			f(n, name, fields[stateField][0])
+			f(n, stat.Name, stat.State)
 		}
 	}
 	tasks := p.dir + "/task"
 	err := eachEntry(tasks, func(thread []byte, _ int) error {
-		list, err := readFile(tasks+"/"+string(thread)+"/children", make([]byte, 512))
+		list, err := procfs.Read(tasks+"/"+string(thread)+"/children", make([]byte, 512))
 		if errors.Is(err, syscall.ENOENT) {
 			if _, gone := os.Stat(tasks + "/" + string(thread)); gone != nil {
 				return nil

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/headroom"
+	"github.com/leakgate/leakgate/internal/procfs"
 )
 
 // Limits returns the limits that an operation may meet that leaves behind what uses counts. It
@@ -29,7 +30,7 @@ func Limits(u *Uses) []Limit {
 		add(Tasks, "processes and threads ("+folder+"/pids.max)", readNumber(folder+"/pids.current"), readNumber(folder+"/pids.max"))
 	}
 	add(Areas, "mappings (vm.max_map_count)", u.Amounts[Areas], readNumber("/proc/sys/vm/max_map_count"))
-	if status, err := readFile("/proc/thread-self/status", make([]byte, 4096)); err == nil {
+	if status, err := procfs.Read("/proc/thread-self/status", make([]byte, 4096)); err == nil {
 		const (
 			rlimitMEMLOCK = 8
 			ipcLock       = 14 // CAP_IPC_LOCK: the limit does not apply (capabilities(7))
@@ -50,7 +51,7 @@ func limitsOfDescriptors(add func(of Use, name string, used, most int64)) {
 		switch name, _ := self.readlink(fd); {
 		case strings.HasSuffix(name, "inotify"):
 			inotify++
-			info, _ := readFile("/proc/self/fdinfo/"+strconv.Itoa(fd), make([]byte, 512))
+			info, _ := procfs.Read("/proc/self/fdinfo/"+strconv.Itoa(fd), make([]byte, 512))
 			watches += int64(bytes.Count(info, []byte("inotify wd:"))) // linux fs/notify/fdinfo.c
 		case strings.HasPrefix(name, "socket:"):
 			ports.note(fd)
@@ -84,7 +85,7 @@ type ephemeral struct {
 // portRange returns the ports, none of them used; none if they cannot be read.
 func portRange() *ephemeral {
 	p := &ephemeral{last: -1, used: make(map[int]bool)}
-	text, _ := readFile("/proc/sys/net/ipv4/ip_local_port_range", make([]byte, 64))
+	text, _ := procfs.Read("/proc/sys/net/ipv4/ip_local_port_range", make([]byte, 64))
 	if f := strings.Fields(string(text)); len(f) == 2 {
 		first, err1 := strconv.Atoi(f[0])
 		last, err2 := strconv.Atoi(f[1])
@@ -113,7 +114,7 @@ func rlimit(of int) int64 {
 
 // readNumber returns the number in a file of the kernel's, 0 if it has none.
 func readNumber(name string) int64 {
-	text, err := readFile(name, make([]byte, 64))
+	text, err := procfs.Read(name, make([]byte, 64))
 	if err != nil {
 		return 0
 	}
@@ -137,7 +138,7 @@ func CountUses(before *Uses) (*Uses, error) {
 	if err := eachChild(func(int, string, byte) { u.Amounts[Tasks]++ }); err != nil {
 		return nil, err
 	}
-	status, err := readFile("/proc/self/status", make([]byte, 4096))
+	status, err := procfs.Read("/proc/self/status", make([]byte, 4096))
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +154,7 @@ func CountUses(before *Uses) (*Uses, error) {
 
 // countAreas returns how many areas of memory are mapped.
 func countAreas() (int64, error) {
-	maps, err := readFile("/proc/self/maps", make([]byte, 16<<10))
+	maps, err := procfs.Read("/proc/self/maps", make([]byte, 16<<10))
 	return int64(bytes.Count(maps, []byte{'\n'})), err
 }
 

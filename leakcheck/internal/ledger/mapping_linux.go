@@ -7,7 +7,7 @@ import (
 	"syscall"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
-	"github.com/leakgate/leakgate/internal/procmaps"
+	"github.com/leakgate/leakgate/internal/procfs"
 )
 
 // eachMapping calls f for each file that is mapped for data, with its bytes, and once, with the
@@ -20,13 +20,13 @@ import (
 // runtime/mem.go). The difference is constant as long as no other code maps memory.
 func eachMapping(f func(name string, size int64)) error {
 	goes := mappedByGo()
-	text, err := readFile("/proc/self/maps", make([]byte, 16<<10))
+	text, err := procfs.Read("/proc/self/maps", make([]byte, 16<<10))
 	for try := 0; err == nil && try < 5; try++ { // the runtime may have mapped more in between
 		before := goes
 		if goes = mappedByGo(); goes == before {
 			break
 		}
-		text, err = readFile("/proc/self/maps", text)
+		text, err = procfs.Read("/proc/self/maps", text)
 	}
 	if err != nil {
 		return err
@@ -43,11 +43,11 @@ func (p *process) eachMappingIn(text []byte, goes int64, f func(name string, siz
 	files := make(map[string]int64)
 	arenas := arenaReader{of: p, memory: -1}
 	defer arenas.close()
-	var before procmaps.Area
+	var before procfs.Area
 	for len(text) > 0 {
 		line, rest, _ := bytes.Cut(text, []byte{'\n'})
 		text = rest
-		m, ok := procmaps.Parse(line)
+		m, ok := procfs.Parse(line)
 		if !ok {
 			continue
 		}
@@ -128,13 +128,13 @@ func threadStack() int64 {
 // memory. glibc and musl map stack and guard at once and forbid access to the lowest pages, one or
 // two as a rule. The Go runtime forbids access to larger areas, and uses some memory in between
 // (go1.26 runtime/mpagealloc.go, sysInit).
-func isGuardOf(a, stack *procmaps.Area) bool {
+func isGuardOf(a, stack *procfs.Area) bool {
 	const most = 64 << 10
 	return a.End == stack.Start && len(a.Name) == 0 && len(a.Mode) > 0 && string(a.Mode) == "---p" && a.Size() <= most
 }
 
 // isBehind reports whether an area without a name begins where another ends.
-func isBehind(before, m *procmaps.Area) bool { return before.End == m.Start && len(m.Name) == 0 }
+func isBehind(before, m *procfs.Area) bool { return before.End == m.Start && len(m.Name) == 0 }
 
 // loadedSizes is how much memory lay behind each part of each loaded file when it was first seen.
 // It tells the zeroed data of a library, which lies behind its other data and has no name,
@@ -152,7 +152,7 @@ type loadedEnd struct {
 
 // beyond returns how many bytes the area behind a part of a loaded file has grown since the part
 // was first seen.
-func (l *loadedSizes) beyond(part, behind *procmaps.Area) int64 {
+func (l *loadedSizes) beyond(part, behind *procfs.Area) int64 {
 	now := int64(0)
 	if isBehind(part, behind) {
 		if behind.Mode[0] != 'r' || behind.Mode[1] != 'w' {

@@ -3,6 +3,8 @@ package ledger
 import (
 	"strconv"
 	"syscall"
+
+	"github.com/leakgate/leakgate/internal/procfs"
 )
 
 // A process is where resources are read from.
@@ -55,7 +57,7 @@ func (a *Another) Take(stacks int64, mapped func() (int64, error)) (*Ledger, err
 		for try := 0; ; try++ { // the runtime may map more in between
 			before, err := mapped()
 			if err == nil {
-				text, err = readFile(p.dir+"/maps", make([]byte, 16<<10))
+				text, err = procfs.Read(p.dir+"/maps", make([]byte, 16<<10))
 			}
 			if err != nil {
 				return err

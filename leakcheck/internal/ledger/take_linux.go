@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/leakgate/leakgate/internal/procfs"
 )
 
 // Take lists the resources. test is the name of the running test, whose own temporary folders are
@@ -244,7 +246,7 @@ func (p *process) markPoller(items []Item) {
 		if items[i].Names[0] != "eventpoll" {
 			continue
 		}
-		info, err := readFile(p.dir+"/fdinfo/"+strconv.Itoa(items[i].Number), make([]byte, 1024))
+		info, err := procfs.Read(p.dir+"/fdinfo/"+strconv.Itoa(items[i].Number), make([]byte, 1024))
 		if err != nil {
 			continue
 		}

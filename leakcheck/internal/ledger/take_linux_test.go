@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
-	"github.com/leakgate/leakgate/internal/procmaps"
+	"github.com/leakgate/leakgate/internal/procfs"
 )
 
 func take(t testing.TB) *Ledger {
@@ -277,13 +277,13 @@ func endOfZeroedData(t *testing.T) uintptr {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := procmaps.Read("/proc/self/maps")
+	text, err := procfs.Read("/proc/self/maps", make([]byte, 16<<10))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var before procmaps.Area
+	var before procfs.Area
 	for line := range bytes.SplitSeq(text, []byte{'\n'}) {
-		m, ok := procmaps.Parse(line)
+		m, ok := procfs.Parse(line)
 		if ok && string(before.Name) == self && isBehind(&before, &m) && string(m.Mode) == "rw-p" {
 			return uintptr(m.End)
 		}
@@ -388,19 +388,6 @@ func TestNewSince(t *testing.T) {
 		t.Errorf("%d new descriptors in place of others", n)
 	}
 	syscall.Close(fd)
-}
-
-func TestParseStat(t *testing.T) {
-	rest := strings.Repeat(" 0", signalField-parentField-1) + " 17 0\n"
-	name, fields := parseStat([]byte("12 (a) (b c) Z 7" + rest))
-	if name != "a) (b c" || len(fields) != signalField+2 || fields[stateField] != "Z" || fields[parentField] != "7" || fields[signalField] != "17" {
-		t.Errorf("%s %q", name, fields)
-	}
-	for _, text := range []string{"", "1", "1 (", ")(", "1 (a)", "1 (a) Z 7", "1 (a) Z" + rest[:len(rest)-6]} {
-		if _, fields := parseStat([]byte(text)); fields != nil {
-			t.Errorf("%q has %q", text, fields)
-		}
-	}
 }
 
 func TestGroups(t *testing.T) {

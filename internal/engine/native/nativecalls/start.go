@@ -6,7 +6,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 	"github.com/leakgate/leakgate/internal/engine/symbols/objfile"
-	"github.com/leakgate/leakgate/internal/procmaps"
+	"github.com/leakgate/leakgate/internal/procfs"
 )
 
 // LibraryPrefix begins the names of the library's files.
@@ -18,12 +18,12 @@ const variable = "leakgate_native"
 // variable among the symbols of that file. If the library is not among the mappings, Find looks for
 // the variable in the program, which is the first mapped file. Errors are *UnknownError.
 func Find(maps []byte, mem Memory) (*Recorder, error) {
-	for m := range procmaps.Areas(maps) {
+	for m := range procfs.Areas(maps) {
 		if name := string(m.Name); strings.Contains(name, "/"+LibraryPrefix) {
 			return open(name, m.Start, mem)
 		}
 	}
-	for m := range procmaps.Areas(maps) {
+	for m := range procfs.Areas(maps) {
 		if bytes.HasPrefix(m.Name, []byte{'/'}) {
 			if r, err := linked(string(m.Name), m.Start, mem); r != nil || err != nil {
 				return r, err

@@ -13,7 +13,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/memory/headroom"
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/process/freeze"
-	"github.com/leakgate/leakgate/internal/procmaps"
+	"github.com/leakgate/leakgate/internal/procfs"
 )
 
 // Supported reports whether C's heap can be read on this system.
@@ -158,7 +158,7 @@ func takeFrozen(places *Places, lists bool) (w *walk, err error) {
 // OfFrozen reads the heap of a frozen copy of this process. pid is the copy's process ID, and mem
 // its memory, which the result refers to. Errors are those of read.
 func OfFrozen(pid int, mem *image.Space) (*Contents, error) {
-	text, err := procmaps.Read("/proc/" + strconv.Itoa(pid) + "/maps")
+	text, err := procfs.Read("/proc/"+strconv.Itoa(pid)+"/maps", make([]byte, 32<<10))
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func OfFrozen(pid int, mem *image.Space) (*Contents, error) {
 // OfAnother reads the heap of a frozen copy of another process, which runs the given executable
 // file. pid is the copy's process ID, and mem its memory. Errors are those of read.
 func OfAnother(pid int, program string, mem *image.Space) (*Heap, error) {
-	text, err := procmaps.Read("/proc/" + strconv.Itoa(pid) + "/maps")
+	text, err := procfs.Read("/proc/"+strconv.Itoa(pid)+"/maps", make([]byte, 32<<10))
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func hasLibrary(areas []Area, places *Places) error {
 
 // process returns the mappings of this process, and how many threads it has.
 func process() (areas []Area, live int, err error) {
-	text, err := procmaps.Read("/proc/self/maps")
+	text, err := procfs.Read("/proc/self/maps", make([]byte, 32<<10))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -213,7 +213,7 @@ func process() (areas []Area, live int, err error) {
 }
 
 func areasOf(text []byte) (areas []Area) {
-	for m := range procmaps.Areas(text) {
+	for m := range procfs.Areas(text) {
 		areas = append(areas, Area{m.Start, m.End, string(m.Mode) == "rw-p", string(m.Name)})
 	}
 	return areas

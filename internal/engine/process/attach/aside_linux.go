@@ -41,7 +41,7 @@ func (f *Frozen) leavesAside(prompt bool) (bool, error) {
 	if !isChild(f.pid) {
 		return false, nil
 	}
-	child := [2]int64{int64(f.pid), statOf(f.pid, startTime)}
+	child := [2]int64{int64(f.pid), statOf(f.pid).StartTime}
 	switch waiting(f.pid) {
 	case waitsForAny:
 		return false, &remedy.Unavailable{

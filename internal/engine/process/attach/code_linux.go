@@ -8,7 +8,7 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/leakgate/leakgate/internal/procmaps"
+	"github.com/leakgate/leakgate/internal/procfs"
 )
 
 // instructions are addresses of instructions in the code of a process.
@@ -35,7 +35,7 @@ func find(pid int) (code instructions, err error) {
 	defer func() { _ = memory.Close() }()
 	const overlap = 16
 	buf := make([]byte, 1<<20)
-	for a := range procmaps.Areas(maps) {
+	for a := range procfs.Areas(maps) {
 		if !bytes.HasPrefix(a.Mode, []byte("r-x")) || len(a.Name) == 0 || string(a.Name) == "[vsyscall]" {
 			continue
 		}

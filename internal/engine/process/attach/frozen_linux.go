@@ -8,14 +8,13 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/memory/remedy"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
+	"github.com/leakgate/leakgate/internal/procfs"
 )
 
 // Frozen is a copy of a process, or the process itself while it is stopped. It is an image.Source.
@@ -182,7 +181,7 @@ func (f *Frozen) attempt(options Options, aside bool) error {
 		}
 		return nil
 	}
-	f.faults = statOf(f.pid, minorFaults)
+	f.faults = statOf(f.pid).MinorFaults
 	awake := s.lulled()
 	s.detach()
 	f.Pause = time.Since(start)
@@ -286,25 +285,15 @@ func (f *Frozen) resume() error {
 			f.Pause = time.Since(f.since)
 			return nil
 		}
-		f.Faults = statOf(f.pid, minorFaults) - f.faults
+		f.Faults = statOf(f.pid).MinorFaults - f.faults
 		return f.reap()
 	}))
 	t.end()
 	return err
 }
 
-// Fields of proc_pid_stat(5), after the name of the program.
-const (
-	minorFaults = 7 // page faults that needed no disk
-	startTime   = 19
-)
-
-// statOf returns a field of /proc/PID/stat; 0 if it is not known.
-func statOf(pid, field int) (n int64) {
-	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	name := strings.LastIndex(string(stat), ")") // the end of its name, which may have spaces
-	if fields := strings.Fields(string(stat)[name+1:]); len(fields) > field {
-		n, _ = strconv.ParseInt(fields[field], 10, 64)
-	}
-	return n
+// statOf is what the system says of a process, zeros if it does not.
+func statOf(pid int) procfs.Stat {
+	s, _ := procfs.ReadStat(fmt.Sprintf("/proc/%d", pid))
+	return s
 }

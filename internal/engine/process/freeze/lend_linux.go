@@ -8,7 +8,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
 	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
-	"github.com/leakgate/leakgate/internal/procmaps"
+	"github.com/leakgate/leakgate/internal/procfs"
 )
 
 // Lend returns memory of this process that the frozen process must have as well, since nobody may
@@ -56,7 +56,7 @@ func findConstant(r Range) (found Range, ok bool) {
 		return Range{}, false
 	}
 	var all []Range
-	for a := range procmaps.Areas(list) {
+	for a := range procfs.Areas(list) {
 		if a.Constant() {
 			all = append(all, Range{Addr: a.Start, Len: a.End - a.Start})
 		}

@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/procmaps"
+	"github.com/leakgate/leakgate/internal/procfs"
 )
 
 // NotForked returns the madvise advice by which the program keeps some of the ranges from forked
@@ -22,7 +22,7 @@ func NotForked(ranges []Range) (advice string) {
 	for line := range bytes.Lines(list) {
 		// "7f0e4a000000-7f0e4a021000 rw-p 00000000 00:00 0", then lines such as "VmFlags: rd wr mr
 		// mw me dc" (proc(5)).
-		if a, ok := procmaps.Parse(bytes.TrimSpace(line)); ok {
+		if a, ok := procfs.Parse(bytes.TrimSpace(line)); ok {
 			mapping = Range{Addr: a.Start, Len: a.End - a.Start}
 			continue
 		}

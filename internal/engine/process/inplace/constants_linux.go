@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
-	"github.com/leakgate/leakgate/internal/procmaps"
+	"github.com/leakgate/leakgate/internal/procfs"
 )
 
 // readOnlyMemory lists the memory that nobody may write to in the program files that hold the
@@ -34,7 +34,7 @@ func readOnly(list []byte, tables []image.Range) []image.Range {
 		}
 		ofFile, holds = nil, false
 	}
-	for a := range procmaps.Areas(list) {
+	for a := range procfs.Areas(list) {
 		if !bytes.Equal(a.Name, file) {
 			end()
 			file = a.Name

@@ -1,18 +1,17 @@
 package repeat
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
+	"github.com/leakgate/leakgate/internal/procfs"
 )
 
 // A server is a process that this command has started.
@@ -48,9 +47,8 @@ func (s *server) wait() {
 
 // hasEnded reports whether a child of this process has ended; it may be a zombie.
 func hasEnded(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, state, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
-	return err != nil || strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X")
+	stat, err := procfs.ReadStat(fmt.Sprintf("/proc/%d", pid))
+	return err != nil || stat.HasEnded()
 }
 
 func (s *server) pid() int { return s.cmd.Process.Pid }

@@ -1,13 +1,13 @@
 package twin
 
 import (
-	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/leakgate/leakgate/internal/procfs"
 )
 
 // maxAncestors is how many ancestors are searched for go test: its -exec wrapper may be in between.
@@ -38,9 +38,11 @@ func findGoTest() (process, bool) {
 			}
 		}
 		child = pid
-		if pid, err = parentOf(proc); err != nil {
+		stat, err := procfs.ReadStat(proc)
+		if err != nil {
 			break
 		}
+		pid = int(stat.Parent)
 	}
 	return process{}, false
 }
@@ -80,20 +82,6 @@ func readGoTest(proc, exe string) (process, bool) {
 		return process{}, false
 	}
 	return process{exe: exe, args: args, dir: dir}, true
-}
-
-// parentOf reads the fourth field of /proc/pid/stat; the second, the command's name, may hold
-// spaces and parentheses.
-func parentOf(proc string) (int, error) {
-	b, err := os.ReadFile(filepath.Join(proc, "stat"))
-	if err != nil {
-		return 0, err
-	}
-	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
-	if len(fields) < 2 {
-		return 0, fmt.Errorf("%s/stat: too short", proc)
-	}
-	return strconv.Atoi(fields[1])
 }
 
 // initialEnviron is the environment that the process was started with.

@@ -1,5 +1,6 @@
-// Package procmaps reads the lines of /proc/PID/maps and the headers in /proc/PID/smaps (proc(5)).
-package procmaps
+// Package procfs reads files of /proc: the lines of /proc/PID/maps, the headers in /proc/PID/smaps,
+// and /proc/PID/stat (proc(5)).
+package procfs
 
 import (
 	"bytes"
