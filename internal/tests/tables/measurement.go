@@ -31,7 +31,7 @@ type measurement struct {
 	common, yardstick     map[string]result
 	single                map[string]result // the mixture with one processor
 	freeze, assert, index map[string]result
-	suite                 map[string]result
+	suite, fails          map[string]result
 
 	link, twin time.Duration // the time of go test -c, and of making and indexing a twin
 	init       time.Duration // of this module's packages
@@ -67,6 +67,7 @@ func (m *measurement) measure(s sizes) {
 	m.single = m.bench("./refscan", "^BenchmarkHeap$/^mix$", append(objects(s.common), "GOMAXPROCS=1"), rounds)
 	m.freeze = m.bench("./internal/engine/process/freeze", "^BenchmarkTake$", nil, "-benchtime=20x")
 	m.assert = m.bench("./leakcheck", "^BenchmarkAssert(Collected|(Root|Type|NoGrowth)(Small)?)$", nil, "-benchtime=20x")
+	m.fails = m.bench("./leakcheck", "^BenchmarkAssert(NoGrowth|Root|Type)Fails$", nil, "-benchtime="+s.rounds)
 	m.suite = m.bench("./leakcheck", "^BenchmarkSuite$/^All$", nil, "-benchtime="+s.rounds)
 	m.index = m.bench("./internal/engine/symbols/debuginfo", "^Benchmark(Build|OpenWarm)$", nil, "-benchtime=5x")
 	m.startup()

@@ -45,6 +45,12 @@ func (m *measurement) goals() string {
 	milliseconds := func(what string, limit float64, of string) goal {
 		return atMost(what+", 3,000 objects", limit, m.assert[of]["ns/op"]/1e6, "ms")
 	}
+	growth := func(what, of string) goal {
+		return atMost("AssertNoGrowth that fails, beyond three times its calls: "+what, 3, m.fails["AssertNoGrowthFails/"+of]["beyond-s"], "s")
+	}
+	bound := func(what, of string) goal {
+		return atMost(what+" that fails, 20 MB of heap", 3, m.fails[of]["ns/op"]/1e9, "s")
+	}
 	rows := []goal{
 		collections("AssertNoGrowth of a clean op", 5, "AssertNoGrowth"),
 		milliseconds("AssertNoGrowth of a clean op", 4, "AssertNoGrowthSmall"),
@@ -52,6 +58,13 @@ func (m *measurement) goals() string {
 		milliseconds("Root bound that passes", 4, "AssertRootSmall"),
 		collections("Type bound that passes", 10, "AssertType"),
 		milliseconds("Type bound that passes", 4, "AssertTypeSmall"),
+		growth("an object a call", "object"),
+		growth("10,000 objects a call", "10kObjects"),
+		growth("allocations on deep stacks", "deepStack"),
+		growth("a goroutine a call", "goroutine"),
+		growth("20 goroutines a call that wait for one mutex", "waiters"),
+		bound("Root bound", "AssertRootFails"),
+		bound("Type bound", "AssertTypeFails"),
 		atMost("suite of 200 assertions that pass, 3,000 objects", 1, m.suite["Suite/All"]["ns/op"]/1e9, "s"),
 		atMost("ExpectCollected that passes, above the collection", 1, (collected["ns/op"]-collected["ns/GC"])/1e6, "ms"),
 		atMost(fmt.Sprintf("Capture + Scan of %.1f M objects", heap["objects"]/1e6), 7, heap["x-GC"], "x GC"),

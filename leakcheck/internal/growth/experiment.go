@@ -87,6 +87,7 @@ func (x *Experiment) Judge() *assertion.Outcome {
 func (x *Experiment) judge() *assertion.Outcome {
 	x.run.NoteTimers(x.trial.Shared)
 	x.began = time.Now()
+	before := takeCensus()
 	batch := x.run.WarmUp(calls.WarmUp{Calls: x.a.Req.Warmup, Batch: x.a.Req.Iterations, Parts: warmUpParts})
 	if x.run.End() == calls.Failed {
 		return nil
@@ -102,11 +103,14 @@ func (x *Experiment) judge() *assertion.Outcome {
 		case r.nothingNew && !r.longer:
 			return x.prover.proved(r)
 		case !r.nothingNew:
-			batch = fewer(max(batch, min(int(x.run.Calls), 2*n)), r.perCall)
+			batch = max(batch, min(int(x.run.Calls), 2*n))
 		}
 	}
 	if x.run.Ended() {
 		return x.outOfTime()
+	}
+	if x.a.Req.Iterations == 0 && x.source.Elsewhere == nil {
+		batch = before.fewer(batch, x.run.Calls)
 	}
 	first, err := x.snapshot(observe.Needs{})
 	if err != nil {

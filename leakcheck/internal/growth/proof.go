@@ -79,7 +79,6 @@ func (p *prover) provable(batch int) bool {
 type proofResult struct {
 	nothingNew bool   // so little is new that no leak can be among it
 	longer     bool   // slices seem to have grown, or that is unknown
-	perCall    int64  // new objects for each call, garbage or not; 0 if that is not known
 	unwatched  int64  // bytes of objects in which no slices were looked for
 	full       string // a note on a channel that is about to be full
 }
@@ -121,13 +120,9 @@ func (p *prover) prove(calls int) (r proofResult) {
 		return r
 	}
 	if p.run.Mapped()-mapped >= int64(series.MinMappedPerCall*calls) {
-		if now, err := w.Newcomers(ctx); err == nil {
-			r.perCall = now.Objects / max(1, int64(calls))
-		}
 		return r
 	}
-	if quiet, objects := p.settlesQuiet(ctx, w, calls); !quiet {
-		r.perCall = objects / max(1, int64(calls))
+	if !p.settlesQuiet(ctx, w, calls) {
 		return r
 	}
 	w.Close() // memory that the watch maps would count
@@ -136,36 +131,23 @@ func (p *prover) prove(calls int) (r proofResult) {
 }
 
 // settlesQuiet counts new things after one collection after another, and reports whether they
-// become few enough. It gives up when their number does not fall. objects is how many there were at
-// the last count.
-func (p *prover) settlesQuiet(ctx context.Context, w *proof.Watch, calls int) (quiet bool, objects int64) {
+// become few enough. It gives up when their number does not fall.
+func (p *prover) settlesQuiet(ctx context.Context, w *proof.Watch, calls int) bool {
 	var before proof.Newcomers
 	for i := range maxCounts {
 		now, err := w.Newcomers(ctx)
 		switch {
 		case err != nil:
-			return false, before.Objects
+			return false
 		case isQuiet(now, calls):
-			return true, now.Objects
+			return true
 		case i > 0 && now.Objects >= before.Objects && now.Goroutines >= before.Goroutines && now.Timers >= before.Timers:
-			return false, now.Objects
+			return false
 		}
 		before = now
 		awaitEnds(p.a, i)
 	}
-	return false, before.Objects
-}
-
-// manyLeft bounds how many objects all batches leave together, where each call leaves many. A
-// snapshot takes a quarter of a second for each million of them, and thousands for each call tell
-// as much after fewer calls.
-const manyLeft = 2_000_000
-
-// fewer returns the size of the first batch: batch, or less if each call leaves so many objects
-// that all batches would leave more than manyLeft.
-func fewer(batch int, perCall int64) int {
-	const all = 1<<(series.Intervals+1) - 1 // calls of all batches, if the first has one
-	return min(batch, max(calls.MinBatch, int(manyLeft/all/max(1, perCall))))
+	return false
 }
 
 // swappedBytes bounds the size of an object that may replace another of its size. In a larger one a
