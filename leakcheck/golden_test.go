@@ -48,7 +48,7 @@ func TestGoldenIsMadeAndCompared(t *testing.T) {
 
 	// Less memory passes, and is logged.
 	w.reports = []*refscan.Report{report(sessions(90))}
-	if ft, ok = w.assert(); !ok || !ft.logged("less is retained than 3 lines allow") {
+	if ft, ok = w.assert(); !ok || !ft.logged("less is retained than 3 lines allow;") {
 		t.Errorf("%v %s %q", ok, ft.errorText(), ft.logs)
 	}
 
