@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -423,109 +421,5 @@ func TestVerifyTestMainLogsInputs(t *testing.T) {
 				t.Errorf("%s: no %q in %q", tt.name, line, added)
 			}
 		}
-	}
-}
-
-func TestUpdateIsAskedFor(t *testing.T) {
-	t.Setenv("LEAKGATE_UPDATE", "")
-	check := func(what string, want bool) {
-		t.Helper()
-		if got, problem := environ.UpdateAsked(); got != want || problem != "" {
-			t.Errorf("%s: %v %s", what, got, problem)
-		}
-	}
-	check("nothing", false)
-	t.Setenv("LEAKGATE_UPDATE", "1")
-	check("LEAKGATE_UPDATE=1", true)
-	t.Setenv("LEAKGATE_UPDATE", "0")
-	check("LEAKGATE_UPDATE=0", false)
-	t.Setenv("LEAKGATE_UPDATE", "golden")
-	if asked, problem := environ.UpdateAsked(); asked || !strings.Contains(problem, `LEAKGATE_UPDATE="golden"`) {
-		t.Error(problem)
-	}
-	t.Setenv("LEAKGATE_UPDATE", "")
-	if err := flag.Set("leakcheck.update", "true"); err != nil {
-		t.Fatal(err)
-	}
-	check("-leakcheck.update", true)
-	if err := flag.Set("leakcheck.update", "false"); err != nil {
-		t.Fatal(err)
-	}
-
-	// The package's own flag, and VerifyTestMain's attempt to register the same.
-	commandLine := flag.CommandLine
-	defer func() { flag.CommandLine = commandLine }()
-	flag.CommandLine = flag.NewFlagSet("own", flag.ContinueOnError)
-	flag.Bool("update", true, "the package's own")
-	environ.RegisterUpdate()
-	check("the package's own -update", true)
-	flag.CommandLine = flag.NewFlagSet("text", flag.ContinueOnError)
-	flag.String("update", "true", "not a switch")
-	check("a -update with a text", false)
-	flag.CommandLine = flag.NewFlagSet("free", flag.ContinueOnError)
-	environ.RegisterUpdate()
-	check("-update of VerifyTestMain", false)
-	if err := flag.CommandLine.Parse([]string{"-update"}); err != nil {
-		t.Fatal(err)
-	}
-	check("-update of VerifyTestMain, given", true)
-}
-
-// A run of a part of the tests neither makes nor changes TestMain.golden.
-func TestPartsOfTheTests(t *testing.T) {
-	commandLine := flag.CommandLine
-	defer func() { flag.CommandLine = commandLine }()
-	for _, tt := range []struct {
-		flags, shards string
-		want          bool
-	}{
-		{"", "", false},
-		{"test.run", "", true},
-		{"test.skip", "", true},
-		{"", "1", false},
-		{"", "16", true},
-	} {
-		flag.CommandLine = flag.NewFlagSet("own", flag.ContinueOnError)
-		if tt.flags != "" {
-			flag.String(tt.flags, "TestLogout", "")
-		}
-		t.Setenv("TEST_TOTAL_SHARDS", tt.shards)
-		if got := environ.CurrentEnvironment().Partial; got != tt.want {
-			t.Errorf("-%s, %q shards: %v", tt.flags, tt.shards, got)
-		}
-	}
-}
-
-func TestShortFile(t *testing.T) {
-	e := &environ.Environment{Dir: "/home/me/app/store", PackagePath: "example.com/app/store", ModulePath: "example.com/app"}
-	for file, want := range map[string]string{
-		"/home/me/app/store/store.go":                        "store.go",
-		"/home/me/app/main.go":                               "../main.go",
-		"/home/me/other/x.go":                                "../../other/x.go",
-		"/home/you/app/x.go":                                 "../../../you/app/x.go",
-		"/srv/you/app/x.go":                                  "/srv/you/app/x.go",
-		"/home/me/app/storefront/x.go":                       "../storefront/x.go",
-		"/home/me/go/pkg/mod/github.com/x/y@v1.2.0/y.go":     "github.com/x/y@v1.2.0/y.go",
-		"example.com/app/store/store.go":                     "store.go",
-		"example.com/app/main.go":                            "example.com/app/main.go",
-		"/opt/deep/down/in/the/tree/go/src/net/http/pool.go": "net/http/pool.go",
-	} {
-		if got := e.ShortFile(file); got != want {
-			t.Errorf("%s: %s, want %s", file, got, want)
-		}
-	}
-	root := &environ.Environment{Dir: "/app"}
-	if got := (&environ.Environment{Dir: "/"}).ShortFile("/etc/x.go"); got != "etc/x.go" {
-		t.Error(got)
-	}
-	if got := root.ShortFile("/usr/local/go/src/testing/testing.go"); got != "testing/testing.go" {
-		t.Error(got)
-	}
-	within := &environ.Environment{Dir: "/home/me/go/src/example.com/app"}
-	if got := within.ShortFile("/home/me/go/src/example.com/app/app.go"); got != "app.go" {
-		t.Error(got)
-	}
-	if got := fmt.Sprintf("%q", []string{e.PlaceOf("/home/me/app/main.go:7"), e.Place("", 3), e.Place("/home/me/app/main.go", 0)}); got != `["../main.go:7" "" "../main.go"]` {
-		t.Error(got)
 	}
 }

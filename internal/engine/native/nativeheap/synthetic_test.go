@@ -1,9 +1,11 @@
 package nativeheap
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/engine/memory/image"
@@ -11,7 +13,10 @@ import (
 )
 
 // synthetic is the memory of a process with a small heap: its only arena, a thread, a tcache.
-type synthetic struct{ pieces []image.Piece }
+type synthetic struct {
+	pieces []image.Piece
+	areas  []Area // beside those of the pieces that newSynthetic makes
+}
 
 func (s *synthetic) Held() []image.Piece { return s.pieces }
 
@@ -41,7 +46,11 @@ func (s *synthetic) put(addr, value uint64) {
 
 // newSynthetic makes a heap with blocks of 48 and 96 bytes in use, one of 80 in the tcache, one of
 // 32 on a fast bin, and a free one of 1,280.
-func newSynthetic() *synthetic {
+func newSynthetic() *synthetic { return newSyntheticOf(&cacheLayouts[1], 0) }
+
+// newSyntheticOf makes that heap with a tcache of a layout, in a chunk that has a rest of some
+// bytes.
+func newSyntheticOf(l *cacheLayout, rest uint64) *synthetic {
 	s := &synthetic{}
 	for _, p := range []struct{ addr, size uint64 }{{heapAt, 0x21000}, {libraryAt, 0x2000}, {loaderAt, 0x1000}, {threadsAt, 0x8000}} {
 		s.pieces = append(s.pieces, image.Piece{Addr: p.addr, Data: make([]byte, p.size)})
@@ -59,7 +68,7 @@ func newSynthetic() *synthetic {
 		chunk, at, freeBefore = at, at+size, free
 		return chunk
 	}
-	cache := chunk(0x290, false) + chunkHeader
+	cache := chunk(uint64(l.chunk)+rest, false) + chunkHeader
 	chunk(48, false)
 	kept := chunk(80, false) + chunkHeader
 	freed := chunk(0x500, true)
@@ -91,16 +100,30 @@ func newSynthetic() *synthetic {
 	s.put(paramsAt+cacheBytes, 1032)
 	s.put(paramsAt+cacheCount, 7)
 
-	s.put(cache, 1<<48) // one in the fourth bin, of 80 bytes
-	s.put(cache+128+8*3, kept)
+	const bin = 3 // of 80 bytes
+	counts := make([]byte, uint64(l.bins)*l.countSize)
+	for i := range uint64(l.bins) {
+		n := byte(0)
+		if i == bin {
+			n = 1
+		}
+		if l.countsSlots {
+			n = 7 - n
+		}
+		counts[i*l.countSize] = n
+	}
+	for i := 0; i < len(counts); i += 8 {
+		s.put(cache+uint64(i), binary.LittleEndian.Uint64(counts[i:]))
+	}
+	s.put(cache+uint64(len(counts))+8*bin, kept)
 	s.put(kept, kept>>protectionShift)
 
-	l := layoutOfThreads()
-	node, head := threadAt+l.list, uint64(loaderAt+0x40)
-	if l.hasSelf {
-		s.put(threadAt+l.self, threadAt)
+	of := layoutOfThreads()
+	node, head := threadAt+of.list, uint64(loaderAt+0x40)
+	if of.hasSelf {
+		s.put(threadAt+of.self, threadAt)
 	}
-	s.put(threadAt+l.id, 1234)
+	s.put(threadAt+of.id, 1234)
 	for _, h := range []uint64{head - 16, head + 16} {
 		s.put(h, h)
 		s.put(h+8, h)
@@ -128,13 +151,30 @@ func (s *synthetic) walk() (*Heap, error) {
 
 // walkIn walks the heap, with these files as the C library and the loader.
 func (s *synthetic) walkIn(library, loader string) (*Heap, error) {
-	areas := []Area{
+	return heapOf(image.NewSpace(s), s.allAreas(library, loader), &Places{program: "/app"})
+}
+
+// walkAgain walks the heap by the places that were found before, if any.
+func (s *synthetic) walkAgain(places *Places) (*Heap, error) {
+	return heapOf(image.NewSpace(s), s.allAreas("/lib/libc.so.6", "/lib/ld-linux-x86-64.so.2"), places)
+}
+
+func (s *synthetic) allAreas(library, loader string) []Area {
+	areas := append([]Area{
 		{heapAt, heapAt + 0x21000, true, "[heap]"},
 		{libraryAt, libraryAt + 0x2000, true, library},
 		{loaderAt, loaderAt + 0x1000, true, loader},
 		{threadsAt, threadsAt + 0x8000, true, ""},
-	}
-	return heapOf(image.NewSpace(s), areas, &Places{program: "/app"})
+	}, s.areas...)
+	slices.SortFunc(areas, func(a, b Area) int { return cmp.Compare(a.Start, b.Start) })
+	return areas
+}
+
+// add adds a mapping without a name.
+func (s *synthetic) add(addr, size uint64) {
+	s.pieces = append(s.pieces, image.Piece{Addr: addr, Data: make([]byte, size)})
+	slices.SortFunc(s.pieces, func(a, b image.Piece) int { return cmp.Compare(a.Addr, b.Addr) })
+	s.areas = append(s.areas, Area{addr, addr + size, true, ""})
 }
 
 // heapOf reads the heap of a process with one thread.

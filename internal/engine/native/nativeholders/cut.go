@@ -40,6 +40,10 @@ func FindFreed(s *snapshot.Snapshot, c *Cut) (sum Sum, err error) {
 	if err != nil {
 		return sum, err
 	}
+	return f.freed(c)
+}
+
+func (f *finder) freed(c *Cut) (sum Sum, err error) {
 	paths := make(attribute.Paths)
 	_, retained := retain.Run(f.heap, f.program, nil)
 	defer retained.Release()
