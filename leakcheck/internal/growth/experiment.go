@@ -87,7 +87,7 @@ func (x *Experiment) Judge() *assertion.Outcome {
 func (x *Experiment) judge() *assertion.Outcome {
 	x.run.NoteTimers(x.trial.Shared)
 	x.began = time.Now()
-	before := takeCensus()
+	before := alive()
 	batch := x.run.WarmUp(calls.WarmUp{Calls: x.a.Req.Warmup, Batch: x.a.Req.Iterations, Parts: warmUpParts})
 	if x.run.End() == calls.Failed {
 		return nil
@@ -110,7 +110,7 @@ func (x *Experiment) judge() *assertion.Outcome {
 		return x.outOfTime()
 	}
 	if x.a.Req.Iterations == 0 && x.source.Elsewhere == nil {
-		batch = before.fewer(batch, x.run.Calls)
+		batch = fewer(batch, x.run.Calls, before)
 	}
 	first, err := x.snapshot(observe.Needs{})
 	if err != nil {

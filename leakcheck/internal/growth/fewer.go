@@ -8,40 +8,32 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 )
 
-// manyLeft bounds how many objects all batches leave together, where each call leaves many. A
-// snapshot takes a quarter of a second for each million of them, and thousands for each call tell
-// as much after fewer calls.
-const manyLeft = 2_000_000
+// manyLeft bounds how many objects the first batch leaves, where each call leaves many: all batches
+// together then leave two million. A snapshot takes a quarter of a second for each million of them,
+// and thousands for each call tell as much after fewer calls.
+const manyLeft = 2_000_000 / (1<<(series.Intervals+1) - 1)
 
 // objectsOfGoroutine is how many objects take as long in a snapshot as a goroutine with its stack.
 const objectsOfGoroutine = 50
 
-// fewer returns the size of the first batch: batch, or less if each call leaves so many objects
-// that all batches would leave more than manyLeft.
-func fewer(batch int, perCall int64) int {
-	const all = 1<<(series.Intervals+1) - 1 // calls of all batches, if the first has one
-	return min(batch, max(calls.MinBatch, int(manyLeft/all/max(1, perCall))))
-}
-
-// A census is how many objects and goroutines there were before the first call.
-type census struct{ objects, goroutines int64 }
-
-func takeCensus() census {
+// alive is how many objects there are, garbage and goroutines included.
+func alive() int64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/objects:objects"}}
 	metrics.Read(sample)
-	return census{int64(sample[0].Value.Uint64()), int64(runtime.NumGoroutine())}
+	return int64(sample[0].Value.Uint64()) + objectsOfGoroutine*int64(runtime.NumGoroutine())
 }
 
-// fewer returns the size of the first batch after so many calls. Garbage counts until it is
-// collected, which happens only where it would make the batch smaller.
-func (c census) fewer(batch int, calls int64) int {
-	smaller := func() int {
-		now := takeCensus()
-		return fewer(batch, (now.objects-c.objects+objectsOfGoroutine*(now.goroutines-c.goroutines))/max(1, calls))
+// fewer returns the size of the first batch after so many calls: batch, or less if each call leaves
+// so many objects that all batches would leave more than manyLeft. before is what was alive before
+// the calls. Garbage counts until it is collected, which happens only where it would make the batch
+// smaller.
+func fewer(batch int, called, before int64) int {
+	for collected := false; ; collected = true {
+		left := max(1, (alive()-before)/called)
+		n := min(batch, max(calls.MinBatch, int(manyLeft/left)))
+		if n == batch || collected {
+			return n
+		}
+		runtime.GC()
 	}
-	if smaller() == batch {
-		return batch
-	}
-	runtime.GC()
-	return smaller()
 }

@@ -47,7 +47,7 @@ func draining(before, now *finding.Growth) error {
 		return nil
 	}
 	return &refscan.UnavailableError{
-		Cause:  "goroutines pile up, and end one after another while op is not called, so that all may end",
+		Cause:  "goroutines pile up, and end one after another while op is not called",
 		Remedy: "let op wait for the goroutines that it starts",
 	}
 }
