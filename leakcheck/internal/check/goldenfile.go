@@ -297,5 +297,9 @@ func (c *Comparison) Improvements() string {
 	if c.improvements == 0 || len(c.Failures) > 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: less is retained than %s allows; an update would tighten it", c.Shown, textfmt.CountNoun(int64(c.improvements), "line"))
+	allow := "allow"
+	if c.improvements == 1 {
+		allow = "allows"
+	}
+	return fmt.Sprintf("%s: less is retained than %s %s; an update would tighten it", c.Shown, textfmt.CountNoun(int64(c.improvements), "line"), allow)
 }
