@@ -57,7 +57,7 @@ func TestAllocsGolden(t *testing.T) {
 		logs string
 	}{
 		"the same": {fillBasket, "op allocates 5.00 allocs/op (448 B/op), counted over 100 calls"},
-		"fewer":    {func() { keptBasket = new(basket) }, "less is allocated than 4 lines allows; an update would tighten it"},
+		"fewer":    {func() { keptBasket = new(basket) }, "less is allocated than 4 lines allow; an update would tighten it"},
 		"half": {func() {
 			fillBasket()
 			if calls++; calls%2 == 0 {

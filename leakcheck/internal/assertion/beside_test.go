@@ -21,6 +21,14 @@ func TestBeside(t *testing.T) {
 	}()
 	<-runs
 	assert.Equal(t, "1 other test was running: TestBeside; what they do may count too: leave out Parallel, or run each test alone with leakgate run -isolate", advise(running()))
+	w := newWorld(t, sessions(9))
+	ft, _ := w.assert(atMost(9, "app.sessions"))
+	assert.Contains(t, ft.errorText(), "\n1 other test was running: TestBeside; ")
+	ft, _ = w.assert(atMost(-1, "app.sessions"))
+	assert.NotContains(t, ft.errorText(), "running", "the assertion itself is wrong")
+	a := w.begin(&fakeT{}, atMost(9, "app.sessions"))
+	a.Alone = true
+	assert.Empty(t, a.beside())
 	close(end)
 	<-ended
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/dwarfread"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
+	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/twin"
 	"github.com/leakgate/leakgate/internal/testkit/assert"
 	"github.com/leakgate/leakgate/internal/testkit/progtest"
 	"github.com/leakgate/leakgate/internal/testkit/require"
@@ -224,4 +225,49 @@ func TestOpenFails(t *testing.T) {
 	assert.Contains(t, u.Remedy, "-ldflags='-s=0 -w=0'")
 	_, err = Build(stripped)
 	require.ErrorIs(t, err, dwarfread.ErrNoDWARF)
+}
+
+// A twin gives its debug information only if it is the same program.
+func TestReadTwin(t *testing.T) {
+	stripped, whole := progtest.Build(t, "-ldflags=-s -w"), progtest.Build(t)
+	text := filepath.Join(t.TempDir(), "text")
+	require.NoError(t, os.WriteFile(text, []byte("no program"), 0o666))
+	damaged := filepath.Join(t.TempDir(), "damaged")
+	b, err := os.ReadFile(whole)
+	require.NoError(t, err)
+	info := progtest.Open(t, whole).Section(".debug_info")
+	copy(b[info.Offset:][:info.FileSize], bytes.Repeat([]byte{0xff}, 1000))
+	require.NoError(t, os.WriteFile(damaged, b, 0o777))
+	for name, c := range map[string]struct {
+		program, twin string
+		cause         string
+	}{
+		"the same":             {whole, whole, ""},
+		"another":              {stripped, progtest.Build(t, "-gcflags=-N -l"), "the test has no debug information, and linking it again gave another program"},
+		"also without":         {stripped, stripped, "the test has no debug information, and linking it again gave another program"},
+		"damaged":              {whole, damaged, "the debug information of the twin cannot be read"},
+		"no program":           {stripped, text, "the twin with debug information cannot be read"},
+		"removed by something": {stripped, text + "2", "the twin with debug information cannot be read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := opening{file: progtest.Open(t, c.program)}
+			p, err := o.readTwin(t.Context(), func(_ context.Context, r twin.Request) (*twin.Twin, error) {
+				assert.Equal(t, twin.Request{TempDir: os.TempDir(), BuildID: o.file.BuildID}, r)
+				return &twin.Twin{Path: c.twin}, nil
+			})
+			if c.cause == "" {
+				require.NoError(t, err)
+				_, ok := symindex.New(p).GlobalByName("main.root")
+				assert.True(t, ok)
+				return
+			}
+			var u *Unavailable
+			require.ErrorAs(t, err, &u)
+			assert.Equal(t, c.cause, u.Cause)
+			assert.NotNil(t, u.Err)
+		})
+	}
+	o := opening{file: progtest.Open(t, stripped)}
+	_, err = o.readTwin(t.Context(), func(context.Context, twin.Request) (*twin.Twin, error) { return nil, assert.AnError })
+	require.ErrorIs(t, err, assert.AnError)
 }
