@@ -76,15 +76,21 @@ func (r *Runner) WarmUp(w WarmUp) int {
 	return batch
 }
 
+// more returns how many of the n calls that are left the warm-up makes next, after those that it has
+// made. There is room for so many more.
+func (w WarmUp) more(n, called, room int) int {
+	return min(n, called, (room-(w.Parts-1)*called)/w.Parts)
+}
+
 // callBelowLimits calls op n times, or less often if the batches would have no room below a limit,
 // or, unless the number is the user's, if calls leave much work to other goroutines. It looks at
 // both each time the number of calls has doubled, and returns how long that work takes for a call;
 // 0: not long.
 func (r *Runner) callBelowLimits(n int, w WarmUp) (later time.Duration) {
 	for n > 0 && r.end == GoesOn {
-		k := min(n, int(r.Calls), r.Room()/w.Parts)
+		k := w.more(n, int(r.Calls), r.Room())
 		r.Say()
-		if k == 0 {
+		if k <= 0 {
 			break
 		}
 		if waited := r.Call(k, nil); waited > 0 && w.Calls == 0 && w.Batch == 0 {

@@ -90,6 +90,19 @@ func TestWarmUp(t *testing.T) {
 	}
 }
 
+// All of the warm-up uses no more than one part of the room below limits, however many calls it is
+// to have.
+func TestWarmUpLeavesRoom(t *testing.T) {
+	w := WarmUp{Parts: 6}
+	assert.Equal(t, 2, w.more(1000, 2, math.MaxInt))
+	called, room := 2, 398
+	for k := 1; k > 0; called, room = called+k, room-k {
+		k = max(0, w.more(1000, called, room))
+	}
+	assert.Equal(t, 66, called)
+	assert.True(t, w.more(1000, 100, 300) <= 0, "op is slower to use the room at first")
+}
+
 // Where calls leave much work to other goroutines, the first batch is smaller.
 func TestWarmUpOfLaterWork(t *testing.T) {
 	c := newClock()

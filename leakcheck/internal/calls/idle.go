@@ -35,18 +35,20 @@ func (i *idler) await() time.Duration {
 	return 0
 }
 
-// noteRestless notes what one of the goroutines runs that run on.
+// noteRestless notes what one of the goroutines runs that run on; of another process that is not
+// known.
 func (i *idler) noteRestless() {
+	note := "goroutines ran on after op had returned, and what they leave behind later does not count"
 	if i.setup.Elsewhere {
 		i.restless = true
-		i.setup.Note("goroutines of the process ran on after op had returned, and what they leave behind later does not count")
+		i.setup.Note(note)
 		return
 	}
 	_, others, _ := strings.Cut(realtime.AllStacks(), "\n\n") // the first goroutine is this one
 	realtime.Goroutines(others, func(g *realtime.Goroutine) {
 		if !i.restless && strings.HasPrefix(g.State, "run") && g.CreatedBy != "testing.(*T).Run" {
 			i.restless = true
-			i.setup.Note("goroutines ran on after op had returned, and what they leave behind later does not count: " + g.Entry())
+			i.setup.Note(note + ": " + g.Entry())
 		}
 	})
 }
