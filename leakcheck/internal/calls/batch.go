@@ -76,7 +76,7 @@ func (r *Runner) WarmUp(w WarmUp) int {
 	return batch
 }
 
-// more returns how many of the n calls that are left the warm-up makes next, after those that it has
+// more returns how many of the n calls that are left the warm-up makes next, after those that were
 // made. There is room for so many more.
 func (w WarmUp) more(n, called, room int) int {
 	return min(n, called, (room-(w.Parts-1)*called)/w.Parts)
