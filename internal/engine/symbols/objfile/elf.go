@@ -157,6 +157,9 @@ func elfName(names []byte, at uint32) (string, error) {
 // describe sets what a section is, and how it is decompressed.
 func (f *File) describe(s *elfSection) error {
 	if s.flags&isPacked != 0 {
+		if s.FileSize < compressionSize {
+			return fmt.Errorf("section %s is compressed, and has no header that says how", s.Name)
+		}
 		h, err := f.bytes(s.Offset, compressionSize)
 		if err != nil {
 			return err
