@@ -56,12 +56,16 @@ var mainThread = map[string]func(){
 		}
 		words := unsafe.Slice((*uint64)(unsafe.Pointer(&b[0])), size/8)
 		fmt.Println(uintptr(unsafe.Pointer(&b[0])))
+		pause, err := time.ParseDuration(os.Getenv("SUBJECT_PAUSE"))
+		if err != nil {
+			panic(err)
+		}
 		keepRunning()
 		for n := uint64(1); ; n++ {
 			for i := 0; i < len(words); i += every {
 				words[i] = n
 			}
-			ts := syscall.NsecToTimespec(int64(4 * time.Millisecond))
+			ts := syscall.NsecToTimespec(int64(pause))
 			_, _, _ = syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 		}
 	},
