@@ -157,9 +157,6 @@ func elfName(names []byte, at uint32) (string, error) {
 // describe sets what a section is, and how it is decompressed.
 func (f *File) describe(s *elfSection) error {
 	if s.flags&isPacked != 0 {
-		if s.FileSize < compressionSize {
-			return fmt.Errorf("section %s is compressed, and has no header that says how", s.Name)
-		}
 		h, err := f.bytes(s.Offset, compressionSize)
 		if err != nil {
 			return err
@@ -174,7 +171,7 @@ func (f *File) describe(s *elfSection) error {
 			if err != nil {
 				return nil, err
 			}
-			return inflate(b[compressionSize:], size)
+			return inflate(b[min(compressionSize, len(b)):], size) // of what is damaged, less may be left
 		}
 	}
 	switch s.kind {
