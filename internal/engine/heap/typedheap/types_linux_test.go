@@ -24,14 +24,14 @@ const (
 
 // A frame is the only type that has a part where it has one.
 type frame struct {
-	before [3]*heaptest.Knot
-	number int
-	part   part
+	_    [3]*heaptest.Knot
+	_    int
+	part part
 }
 
 // A part lies in frames.
 type part struct {
-	name    string
+	_       string
 	picture *heaptest.Corner
 }
 
