@@ -24,14 +24,14 @@ const (
 
 // A frame is the only type that has a part where it has one.
 type frame struct {
-	_    [3]*heaptest.Knot
-	_    int
-	part part
+	before [3]*heaptest.Knot
+	number int
+	part   part
 }
 
 // A part lies in frames.
 type part struct {
-	_       string
+	name    string
 	picture *heaptest.Corner
 }
 
