@@ -75,6 +75,7 @@ func keep(length int) []object {
 	k.call = func() *heaptest.Knot { return to }
 	corner, outer := new(heaptest.Corner), new(frame)
 	k.any, k.inner = corner, &outer.part
+	outer.before[0], outer.number, outer.part.name = nil, 1, "part"
 	outer.part.picture, k.slice[0], k.middle[0], k.values[1].picture = corner, to, to, corner
 	large, many, small := new([200]*heaptest.Knot), make([]heaptest.Knot, 100), new(heaptest.Corner)
 	k.large, k.many, k.small = unsafe.Pointer(large), unsafe.Pointer(&many[0]), unsafe.Pointer(small)
