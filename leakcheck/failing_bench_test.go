@@ -11,21 +11,27 @@ import (
 
 // A leak of a benchmark: each call leaves something behind, until it is dropped.
 type benchLeak struct {
-	objects []*[2]*int
-	held    sync.Mutex
-	stop    chan struct{}
+	objects    []*[2]*int
+	goroutines sync.WaitGroup
+	held       sync.Mutex
+	stop       chan struct{}
 }
 
 var benchLeaks *benchLeak
 
 func (l *benchLeak) drop() {
 	close(l.stop)
-	before := runtime.NumGoroutine()
 	l.held.Unlock()
-	for runtime.NumGoroutine() >= before && before > 2 {
-		before--
-		runtime.Gosched()
-	}
+	l.goroutines.Wait()
+}
+
+// start starts a goroutine that ends when the leak is dropped.
+func (l *benchLeak) start(f func()) {
+	l.goroutines.Add(1)
+	go func() {
+		defer l.goroutines.Done()
+		f()
+	}()
 }
 
 func (l *benchLeak) keep(n int) {
@@ -50,10 +56,10 @@ func BenchmarkAssertNoGrowthFails(b *testing.B) {
 		"object":     func(l *benchLeak) { l.keep(1) },
 		"10kObjects": func(l *benchLeak) { l.keep(10_000) },
 		"deepStack":  func(l *benchLeak) { l.keepDeep(1000, nil) },
-		"goroutine":  func(l *benchLeak) { go func() { <-l.stop }() },
+		"goroutine":  func(l *benchLeak) { l.start(func() { <-l.stop }) },
 		"waiters": func(l *benchLeak) {
 			for range 20 {
-				go func() { l.held.Lock(); defer l.held.Unlock() }()
+				l.start(func() { l.held.Lock(); defer l.held.Unlock() })
 			}
 		},
 	} {

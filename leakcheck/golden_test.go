@@ -288,7 +288,7 @@ func TestGoldenScope(t *testing.T) {
 		{"ignore", []Option{Ignore("app.sessions[*]", "x"), Ignore("lib.worker", "y"), Ignore("app_test.*", "z")}, "app.(*pool).run.v app.sessions app.sessions[*]"},
 	} {
 		w := newWorld(t, r)
-		w.names.roots = append(w.names.roots, "other.org/lib.data")
+		w.names.Roots = append(w.names.Roots, "other.org/lib.data")
 		if ft, ok := w.assert(append(tt.opts, Golden(tt.name))...); !ok {
 			t.Errorf("%s: %s", tt.name, ft.errorText())
 		}

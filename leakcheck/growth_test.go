@@ -280,7 +280,7 @@ func TestGrowthOfGoroutines(t *testing.T) {
 		{[]GrowthOption{Ignore("app.watch", "they end with the process")}, true},
 	} {
 		w := newWorld(t, bare...)
-		w.names.roots = append(slices.Clone(w.names.roots), "other.org/app.x")
+		w.names.Roots = append(slices.Clone(w.names.Roots), "other.org/app.x")
 		if ft, ok, _ := w.growth(counts, append(slices.Clone(tenAndTen), tt.opts...)...); ok != tt.want {
 			t.Errorf("%v: passed is %v\n%s", tt.opts, ok, ft.errorText())
 		}

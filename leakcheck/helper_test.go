@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 	"github.com/leakgate/leakgate/internal/envvar"
 	"github.com/leakgate/leakgate/internal/testkit/reporttest"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
@@ -39,40 +38,16 @@ var (
 	sessions  = reporttest.Sessions
 )
 
-// names is a handmade inventory.
-type names struct {
-	roots, types []string
-	hollow       []string                           // types that no object has
-	missing      map[string]*debuginfo.MissingField // by variable and path
-}
-
-func (n names) KnownRoot(match func(string) bool) bool { return slices.ContainsFunc(n.roots, match) }
-
-func (n names) RootNames() []string { return n.roots }
-
-func (n names) TypeNames() []string { return n.types }
-
-func (n names) KnownType(match func(string) bool) (known, ofObjects bool) {
-	ofObjects = slices.ContainsFunc(n.types, match)
-	return ofObjects || slices.ContainsFunc(n.hollow, match), ofObjects
-}
-
-func (n names) MissingField(variable, path string) *debuginfo.MissingField {
-	return n.missing[variable+path]
-}
-
-func (n names) Declaration(string) (string, int) { return "", 0 }
-
-var appNames = names{
-	roots: []string{
+var appNames = reporttest.Names{
+	Roots: []string{
 		"example.com/app.sessions", "example.com/app.srv", "example.com/app.debug", "example.com/app.cache",
 		"example.com/app.(*pool).run", "runtime.allgs", "other.org/app.sessions2",
 	},
-	types: []string{
+	Types: []string{
 		"example.com/app.Session", "*example.com/app.Session", "map[string]*example.com/app.Session", "[]uint8",
 		"*example.com/app.Handler", "func example.com/app.(*pool).run.func1",
 	},
-	hollow: []string{"example.com/app.Handler"},
+	Hollow: []string{"example.com/app.Handler"},
 }
 
 var appFunctions = []string{"example.com/app.New", "example.com/app.idle", "example.com/app.(*pool).run", "gopkg.in/yaml%2ev3.load"}
@@ -126,7 +101,7 @@ type world struct {
 	looks     time.Duration // duration of a snapshot
 	exitCode  int
 	stderrBuf bytes.Buffer
-	names     names
+	names     reporttest.Names
 
 	stacks refscan.Stacks             // handmade goroutines
 	leaked []*refscan.LeakedGoroutine // of stacks

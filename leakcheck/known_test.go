@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/leakgate/leakgate/internal/testkit/reporttest"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -31,7 +32,7 @@ func TestRetainers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		w := newWorld(t, report(streams, ours, mux, reader))
-		w.names = names{types: []string{"*os.File", "*net/http.persistConn", "*example.com/app.Session"}, roots: []string{"os.Stderr"}}
+		w.names = reporttest.Names{Types: []string{"*os.File", "*net/http.persistConn", "*example.com/app.Session"}, Roots: []string{"os.Stderr"}}
 		ft := &fakeT{name: t.Name()}
 		ok := w.AssertRetained(ft, environ.CallSite(0), newRequest(append(tt.opts, tt.bound)))
 		if ok != tt.passes || !ft.logged(tt.logs) {

@@ -139,7 +139,7 @@ func TestFailureMessages(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, tt.report)
 			w.env.Dir = "/src/app"
-			w.names.types = append(w.names.types, "example.com/app.job", "context.cancelCtx")
+			w.names.Types = append(w.names.Types, "example.com/app.job", "context.cancelCtx")
 			ft, ok := w.assert(tt.options...)
 			if ok {
 				t.Error("the assertion passed")

@@ -76,7 +76,7 @@ func TestBounds(t *testing.T) {
 	}
 	for _, tt := range fail {
 		w := newWorld(t, everything)
-		w.names.types = append(w.names.types, "example.com/app.conn")
+		w.names.Types = append(w.names.Types, "example.com/app.conn")
 		ft, ok := w.assert(tt.opts...)
 		if ok || len(ft.errors) != 1 || !strings.Contains(ft.errorText(), tt.part) || w.snapshots != 3 {
 			t.Errorf("%v: want %q in the third look, got %v in %d\n%s", tt.opts, tt.part, ok, w.snapshots, ft.errorText())
@@ -144,8 +144,8 @@ func TestMisspeltFields(t *testing.T) {
 		{"app.srv.cons", map[string]*debuginfo.MissingField{"example.com/app.srv.cons": server, "other.org/app.srv.cons": server}, []string{"other.org/app.srv"}, "app.srv has no field cons"},
 	} {
 		w := newWorld(t, report(sessions(100)))
-		w.names.missing = tt.missing
-		w.names.roots = slices.Concat(w.names.roots, tt.roots)
+		w.names.Missing = tt.missing
+		w.names.Roots = slices.Concat(w.names.Roots, tt.roots)
 		ft, ok := w.assert(Path(tt.path).None())
 		if tt.want == "" && !ok || tt.want != "" && (len(ft.errors) != 1 || !strings.Contains(ft.errorText(), fmt.Sprintf("leakcheck: Path(%q).None(): %s", tt.path, tt.want))) {
 			t.Errorf("%s: want %q, got %v\n%s", tt.path, tt.want, ok, ft.errorText())
@@ -153,7 +153,7 @@ func TestMisspeltFields(t *testing.T) {
 	}
 	// What is there is no mistake.
 	w := newWorld(t, report(sessions(100)))
-	w.names.missing = map[string]*debuginfo.MissingField{"example.com/app.sessions[*].buf": server}
+	w.names.Missing = map[string]*debuginfo.MissingField{"example.com/app.sessions[*].buf": server}
 	if ft, ok := w.assert(Path("app.sessions[*].buf").MaxObjects(1000)); !ok {
 		t.Error(ft.errorText())
 	}

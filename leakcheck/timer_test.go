@@ -77,8 +77,8 @@ func TestBoundsOfTimers(t *testing.T) {
 		{"a scope by what hangs on them", []*refscan.Report{report(timeout)}, []Option{TypeNamed("app.Session").None(), Scope("example.com/app")}, false, ""},
 	} {
 		w := newWorld(t, tt.reports...)
-		w.names.types = append(w.names.types, "*context.timerCtx", "*time.Timer")
-		w.names.roots = append(w.names.roots, "example.com/app.(*Session).expire")
+		w.names.Types = append(w.names.Types, "*context.timerCtx", "*time.Timer")
+		w.names.Roots = append(w.names.Roots, "example.com/app.(*Session).expire")
 		ft, ok := w.assert(tt.opts...)
 		if ok != tt.passes || !ft.logged(tt.logs) {
 			t.Errorf("%s: passed is %v\n%s\n%s", tt.name, ok, ft.errorText(), ft.logs)
@@ -148,7 +148,7 @@ func TestTimersInMessages(t *testing.T) {
 		return root
 	}
 	w := newWorld(t, report(contexts(120)))
-	w.names.types = append(w.names.types, "context.timerCtx")
+	w.names.Types = append(w.names.Types, "context.timerCtx")
 	ft, ok := w.assert(TypeNamed("context.timerCtx").None())
 	if ok {
 		t.Fatal("passed")

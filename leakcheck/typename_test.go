@@ -165,7 +165,7 @@ func TestCleanAndShortNames(t *testing.T) {
 	if got := naming.ShortName("map[example.com/a.K]*gopkg.in/yaml.v3.Node"); got != "map[a.K]*yaml.v3.Node" {
 		t.Error(got)
 	}
-	if got := fmt.Sprint(naming.Suggest("app.sesions", slices.Clone(appNames.roots))); got != "[example.com/app.sessions other.org/app.sessions2]" {
+	if got := fmt.Sprint(naming.Suggest("app.sesions", slices.Clone(appNames.Roots))); got != "[example.com/app.sessions other.org/app.sessions2]" {
 		t.Error(got)
 	}
 }

@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 	"github.com/leakgate/leakgate/internal/testkit/reporttest"
 	"github.com/leakgate/leakgate/internal/testkit/require"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
@@ -20,22 +18,9 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// names is a handmade inventory.
-type names struct{ roots, types []string }
-
-func (n names) KnownRoot(match func(string) bool) bool { return slices.ContainsFunc(n.roots, match) }
-func (n names) RootNames() []string                    { return n.roots }
-func (n names) TypeNames() []string                    { return n.types }
-func (n names) KnownType(match func(string) bool) (known, ofObjects bool) {
-	known = slices.ContainsFunc(n.types, match)
-	return known, known
-}
-func (n names) MissingField(string, string) *debuginfo.MissingField { return nil }
-func (n names) Declaration(string) (string, int)                    { return "", 0 }
-
-var appNames = names{
-	roots: []string{"example.com/app.sessions", "example.com/app.cache"},
-	types: []string{"*example.com/app.Session", "example.com/app.Session", "[]uint8"},
+var appNames = reporttest.Names{
+	Roots: []string{"example.com/app.sessions", "example.com/app.cache"},
+	Types: []string{"*example.com/app.Session", "example.com/app.Session", "[]uint8"},
 }
 
 // A fakeT records what an assertion does to a test.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 	"github.com/leakgate/leakgate/internal/testkit/reporttest"
 	"github.com/leakgate/leakgate/internal/testkit/require"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
@@ -25,34 +24,10 @@ var (
 	sessions  = reporttest.Sessions
 )
 
-// names is a handmade inventory.
-type names struct {
-	roots, types []string
-	hollow       []string                           // types that no object has
-	missing      map[string]*debuginfo.MissingField // by variable and path
-}
-
-func (n names) KnownRoot(match func(string) bool) bool { return slices.ContainsFunc(n.roots, match) }
-
-func (n names) RootNames() []string { return n.roots }
-
-func (n names) TypeNames() []string { return n.types }
-
-func (n names) KnownType(match func(string) bool) (known, ofObjects bool) {
-	ofObjects = slices.ContainsFunc(n.types, match)
-	return ofObjects || slices.ContainsFunc(n.hollow, match), ofObjects
-}
-
-func (n names) MissingField(variable, path string) *debuginfo.MissingField {
-	return n.missing[variable+path]
-}
-
-func (n names) Declaration(string) (string, int) { return "", 0 }
-
-var appNames = names{
-	roots:  []string{"example.com/app.sessions", "example.com/app.srv", "example.com/app.cache", "example.com/app.(*pool).run"},
-	types:  []string{"example.com/app.Session", "*example.com/app.Session", "*os.File", "os.File"},
-	hollow: []string{"example.com/app.Handler"},
+var appNames = reporttest.Names{
+	Roots:  []string{"example.com/app.sessions", "example.com/app.srv", "example.com/app.cache", "example.com/app.(*pool).run"},
+	Types:  []string{"example.com/app.Session", "*example.com/app.Session", "*os.File", "os.File"},
+	Hollow: []string{"example.com/app.Handler"},
 }
 
 func ref(n int64) *int64 { return &n }

@@ -47,7 +47,7 @@ func TestNothingMeant(t *testing.T) {
 		{path("app.srv.sessions"), map[string]*debuginfo.MissingField{"example.com/app.srv.sessions": unlike}, "", "opt: app.srv has no field sessions; its fields are: a, b"},
 	} {
 		n := appNames
-		n.missing = tt.missing
+		n.Missing = tt.missing
 		var s tree.Scope
 		if tt.scope != "" {
 			s = scopeOf(t, tt.scope)

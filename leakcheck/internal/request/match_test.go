@@ -2,7 +2,6 @@ package request_test
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,32 +14,13 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// names is a handmade inventory.
-type names struct {
-	roots, types, hollow []string
-	missing              map[string]*debuginfo.MissingField
-}
-
-func (n names) KnownRoot(match func(string) bool) bool { return slices.ContainsFunc(n.roots, match) }
-func (n names) RootNames() []string                    { return n.roots }
-func (n names) TypeNames() []string                    { return n.types }
-func (n names) KnownType(match func(string) bool) (known, ofObjects bool) {
-	ofObjects = slices.ContainsFunc(n.types, match)
-	return ofObjects || slices.ContainsFunc(n.hollow, match), ofObjects
-}
-
-func (n names) MissingField(variable, path string) *debuginfo.MissingField {
-	return n.missing[variable+path]
-}
-func (n names) Declaration(string) (string, int) { return "", 0 }
-
 // A bound on a name that the program does not have is known to be one.
 func TestKnown(t *testing.T) {
 	field := &debuginfo.MissingField{Name: "cons", Struct: "example.com/app.Server"}
-	n := names{
-		roots: []string{"example.com/app.sessions", "example.com/app.srv", "example.com/app.(*pool).run"},
-		types: []string{"example.com/app.Session", "func example.com/app.run.func1"}, hollow: []string{"example.com/app.Handler"},
-		missing: map[string]*debuginfo.MissingField{"example.com/app.srv.cons[*]": field},
+	n := reporttest.Names{
+		Roots: []string{"example.com/app.sessions", "example.com/app.srv", "example.com/app.(*pool).run"},
+		Types: []string{"example.com/app.Session", "func example.com/app.run.func1"}, Hollow: []string{"example.com/app.Handler"},
+		Missing: map[string]*debuginfo.MissingField{"example.com/app.srv.cons[*]": field},
 	}
 	for _, c := range []struct {
 		selector request.Selector
