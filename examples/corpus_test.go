@@ -106,7 +106,8 @@ func TestCorpusTests(t *testing.T) {
 
 var addedBy = regexp.MustCompile(`(?m)^ *added by ([\d,]+) calls:$`)
 
-// besides returns the text of corpusBesides for a leak, with the number of calls from the message.
+// besides returns the text of corpusFurtherText for a leak, with the number of calls from the
+// message.
 func besides(name, output string) string {
 	added := ""
 	if m := addedBy.FindStringSubmatch(output); m != nil {

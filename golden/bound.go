@@ -62,11 +62,11 @@ func (b Bound) Holds(n int64) bool {
 	return !limited || n <= limit
 }
 
-// atMost returns n, or the largest number that the bound allows if that is less.
-func (b Bound) atMost(n int64) int64 { return n - b.excess(n) }
+// clamp returns n, or the largest number that the bound allows if that is less.
+func (b Bound) clamp(n int64) int64 { return n - b.excess(n) }
 
 // Loose reports whether n is so much less than the bound's figure that the bound can be tightened.
-// Limits (<=N) and * are a human's decision and never loose.
+// Limits (<=N), which a human or Calibrate has set, and * are never loose.
 func (b Bound) Loose(n int64) bool {
 	switch b.form {
 	case exactly:

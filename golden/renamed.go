@@ -72,7 +72,7 @@ func redistribute(at place, entries []Entry, covered [][]Measurement, left []Mea
 	shares := make([]Measurement, len(these))
 	for k, i := range these {
 		e, s := &entries[i], &shares[k]
-		s.Path, s.Type, s.Objects, s.Bytes = e.Path, e.Type, e.Objects.atMost(objects), e.Bytes.atMost(bytes)
+		s.Path, s.Type, s.Objects, s.Bytes = e.Path, e.Type, e.Objects.clamp(objects), e.Bytes.clamp(bytes)
 		objects, bytes = objects-s.Objects, bytes-s.Bytes
 	}
 	if objects > 0 || bytes > 0 {

@@ -127,8 +127,8 @@ func largestElement(nodes []*Node, parent string) (element int, objects int64) {
 	return element, objects
 }
 
-// leastUneven is how many times the objects of others an element has that is told apart, and how
-// many it has at least.
+// leastUneven is how many times as many objects as the others on average an element has to hold to
+// be named, and how many it has to hold at least.
 const leastUneven = 10
 
 // A NodeKey is what Report.Fold tells nodes with the same parent apart by. It finds a node again in

@@ -66,7 +66,8 @@ func leadsToNative(b *tree.Branch) bool {
 	return b.Typ == symbol.NativeBlock
 }
 
-// judge adds to a finding what cutting the selected branches would free.
+// judge adds to a finding what cutting the selected branches would free, and breaks the bound if
+// that is more than it allows.
 func (c *cut) judge(f *Finding, b *request.Bound, selected []*tree.Branch) {
 	together := c.Set
 	if len(c.Native) > 0 {

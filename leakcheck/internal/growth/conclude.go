@@ -20,15 +20,15 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A standing is how far an experiment is, from which its outcome follows.
-type standing struct {
+// A progress is how far an experiment is, from which its outcome follows.
+type progress struct {
 	a     *assertion.Assertion
 	run   *calls.Runner
 	trial *trial.Trial
 }
 
 // outcome is the outcome by the last judgement.
-func (s *standing) outcome(j *trial.Judgement) *assertion.Outcome {
+func (s *progress) outcome(j *trial.Judgement) *assertion.Outcome {
 	if j.Err != nil {
 		return s.inconclusive(j.Err)
 	}
@@ -58,7 +58,7 @@ func (s *standing) outcome(j *trial.Judgement) *assertion.Outcome {
 	return o
 }
 
-func (s *standing) inconclusive(err error) *assertion.Outcome {
+func (s *progress) inconclusive(err error) *assertion.Outcome {
 	o := s.a.Unknown(err)
 	if len(s.trial.Snapshots) > 0 {
 		o.Eval = s.trial.Last().Eval
@@ -68,7 +68,7 @@ func (s *standing) inconclusive(err error) *assertion.Outcome {
 
 // outOfTime is the outcome where the test would time out before the next snapshot, or where there
 // is no memory for more calls.
-func (s *standing) outOfTime() *assertion.Outcome {
+func (s *progress) outOfTime() *assertion.Outcome {
 	if short := (*headroom.Shortage)(nil); errors.As(s.run.Short(), &short) {
 		return s.cutShort(&refscan.UnavailableError{
 			Cause:  "op was called " + textfmt.CountNoun(s.run.Calls, "time") + ", and there is not enough memory for more calls",
@@ -85,14 +85,14 @@ func (s *standing) outOfTime() *assertion.Outcome {
 }
 
 // cutShort is the outcome where an experiment cannot go on, with what grew until then.
-func (s *standing) cutShort(err error) *assertion.Outcome {
+func (s *progress) cutShort(err error) *assertion.Outcome {
 	unknown := s.inconclusive(err)
 	unknown.Message += s.grownUntilNow()
 	return unknown
 }
 
 // grownUntilNow describes what grew with each batch until now, "" if nothing is known to have.
-func (s *standing) grownUntilNow() string {
+func (s *progress) grownUntilNow() string {
 	if len(s.trial.Snapshots) < 2 {
 		return ""
 	}

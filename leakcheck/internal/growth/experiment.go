@@ -23,7 +23,7 @@ import (
 // An Experiment is one run of AssertNoGrowth. It does what its trial says, and hands it the
 // results.
 type Experiment struct {
-	standing
+	progress
 	source   Source
 	observer observer
 	prover   prover
@@ -32,7 +32,7 @@ type Experiment struct {
 
 func NewExperiment(a *assertion.Assertion, op func(), source Source) *Experiment {
 	elsewhere := source.Elsewhere != nil
-	x := &Experiment{standing: standing{a: a, trial: new(trial.Trial)}, source: source}
+	x := &Experiment{progress: progress{a: a, trial: new(trial.Trial)}, source: source}
 	t := x.trial
 	t.History, t.Req, t.Each, t.RecordsNative = &history.History{Env: a.Env}, a.Req, int64(max(1, a.Req.Each)), a.Native.Record != nil
 	t.Shared = a.Req.Full || a.Env.Full

@@ -14,7 +14,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
-// maxCounts is the number of collections after which a proof gives up.
+// maxCounts is how often a proof counts before it gives up.
 const maxCounts = 4
 
 // awaitEnds waits a moment for goroutines and the like that are about to end. With i == 0 it only

@@ -13,7 +13,7 @@ import (
 
 // logUnfinished logs that op has failed the test, or has not returned, and what it left behind. It
 // logs nothing if op did neither, or skipped the test.
-func (s *standing) logUnfinished() {
+func (s *progress) logUnfinished() {
 	underWay := s.run.Current() != 0
 	if !underWay && s.run.End() != calls.Failed {
 		return

@@ -72,24 +72,23 @@ func (v *Variables) Walk(addr uint64, limit Limit) *Walk {
 func (w *Walk) Within() bool { return !w.inconclusive }
 
 // RunAll runs walks, and reports whether no other goroutine ran meanwhile. The caller must have
-// the only processor. RunAll allocates nothing. If the caller's goroutine is preempted, the
-// processor's time slice number changes when the goroutine goes on (go1.26 and go1.27
-// runtime/proc.go, execute): the goroutine does not inherit a time slice, since it comes from the
-// queue of all processors.
+// the only processor. RunAll allocates nothing. If the caller's goroutine is preempted, schedtick
+// changes when the goroutine goes on (go1.26 and go1.27 runtime/proc.go, execute): it comes from
+// the global run queue, so it does not inherit a time slice.
 //
 //go:norace
 func (v *Variables) RunAll(walks []*Walk) (alone bool) {
-	before := v.slices()
+	before := v.schedTick()
 	for _, w := range walks {
 		w.run()
 	}
-	return v.slices() == before
+	return v.schedTick() == before
 }
 
-// slices returns how many time slices the first processor has given out.
+// schedTick returns how many time slices the first processor has given out.
 //
 //go:norace
-func (v *Variables) slices() uint32 {
+func (v *Variables) schedTick() uint32 {
 	return uint32(offheap.Word(offheap.Word(v.at.AllPs) + v.p.Slices))
 }
 

@@ -26,7 +26,7 @@ type Options struct {
 	Workers  int // goroutines; 0: GOMAXPROCS
 	TaskSize int // objects per task; 0: the default
 	Portions heaptype.PortionSizes
-	MaxTree  int // see maxTree; -1: 0
+	MaxTree  int // the tree's largest size; 0: maxTree, -1: roots alone
 }
 
 // Run charges every marked object to the root and path that reach it soonest.

@@ -46,8 +46,8 @@ func (f *Figures) Add(o *Figures) {
 	}
 }
 
-// Sub subtracts the figures of another node, each down to 0. What was subtracted is taken out of
-// the others, too: if several nodes share them, it counts once.
+// Sub subtracts the figures of another node, each down to 0. It takes what it has subtracted out of
+// o, too, so that figures that several nodes share are subtracted once.
 func (f *Figures) Sub(o *Figures) {
 	for i := range f.all() {
 		now, before := &f.all()[i], &o.all()[i]

@@ -39,17 +39,17 @@ type bundleKey struct {
 	layout heaptype.Layout
 	kind   Kind
 	scan   bool // the targets hold pointers
-	held   reach
+	held   hold
 	// the references lie in elements outside the length of the slices that hold the array
 	outside bool
 }
 
-// reach is how references hold their targets; targets of lower values are claimed first.
-type reach uint8
+// hold is how references hold their targets; targets of lower values are claimed first.
+type hold uint8
 
 const (
-	withRoom reach = 1 << iota // slices and strings that leave room behind them, see room
-	inPart                     // slices or strings that leave out a part of the array or block
+	withRoom hold = 1 << iota // slices and strings that leave room behind them, see room
+	inPart                    // slices or strings that leave out a part of the array or block
 )
 
 // Kind is a sort of claim.
@@ -257,7 +257,7 @@ func (w *gatherer) take(e *heaptype.Edge, s *goruntime.Span, obj uint32) {
 // holds returns how a reference holds an object, and the room that it leaves there.
 //
 //go:norace
-func (w *gatherer) holds(e *heaptype.Edge, s *goruntime.Span, obj uint32) (held reach, room uint32) {
+func (w *gatherer) holds(e *heaptype.Edge, s *goruntime.Span, obj uint32) (held hold, room uint32) {
 	if e.Slack != 0 || s.ElemSize >= minRoomed {
 		if room = w.room(e, s, obj); room > 0 {
 			held = withRoom
@@ -302,7 +302,7 @@ func (w *gatherer) room(e *heaptype.Edge, s *goruntime.Span, obj uint32) uint32 
 // object adds a reference to a heap object; room is that of the slice, in bytes.
 //
 //go:norace
-func (w *gatherer) object(ref uint32, s *goruntime.Span, obj uint32, held reach, room uint32) {
+func (w *gatherer) object(ref uint32, s *goruntime.Span, obj uint32, held hold, room uint32) {
 	if !w.a.unclaimed.Has(obj) {
 		return
 	}

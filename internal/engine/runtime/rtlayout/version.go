@@ -7,7 +7,7 @@ import (
 	"github.com/leakgate/leakgate/internal/symbol"
 )
 
-// Semantics holds the differences between Go versions in meaning, not in layout.
+// Semantics holds the differences between Go versions that no name of a field tells.
 type Semantics struct {
 	// Kinds of mspan.specials (runtime/mheap.go, _KindSpecial*).
 	Finalizer, WeakHandle, Profile, Cleanup uint8

@@ -11,8 +11,8 @@ import (
 
 // What grew may go while op is not called. Then it is no leak, or that is not known.
 
-// hasLeft reports whether half of some growth since first is not where it was before. Of bytes
-// those in use count: an array that was emptied stays where it is.
+// hasLeft reports whether more than half of what some leak had added between first and before has
+// gone since. Of bytes those in use count: an array that was emptied stays where it is.
 func hasLeft(g *finding.Growth, first, before, now *history.Snapshot) bool {
 	return slices.ContainsFunc(g.Leaks, func(l *finding.Leak) bool {
 		if len(l.Heads) == 0 {

@@ -50,7 +50,7 @@ func (t *Trial) after(r *Result, m *Means) Step {
 	case t.last == Outlast && good:
 		return t.outlasted(r.Snapshot, m)
 	case t.last == Outlast:
-		return t.confirmed(t.standing, m)
+		return t.confirmed(t.latest, m)
 	case good:
 		t.History = t.WithFurther(r.Snapshot)
 		return t.further(m)
@@ -132,7 +132,7 @@ func (t *Trial) settled(r *Result, m *Means) Step {
 		t.beginAt(len(t.Snapshots) - 1)
 		return t.batch(m)
 	}
-	t.standing = j
+	t.latest = j
 	if t.drains = draining(t.grown, t.Growth()); t.drains != nil {
 		return t.outlast(m)
 	}
@@ -142,7 +142,7 @@ func (t *Trial) settled(r *Result, m *Means) Step {
 
 // further is a further batch if growth need not be a leak, and if there is time for one.
 func (t *Trial) further(m *Means) Step {
-	if t.standing.Fails() && len(t.remaining) > 0 && isDoubtful(&t.Finder) {
+	if t.latest.Fails() && len(t.remaining) > 0 && isDoubtful(&t.Finder) {
 		if n := t.remaining[0]; m.hasTimeFor(n) && m.Room() >= n {
 			t.remaining = t.remaining[1:]
 			return t.do(Further, n)
@@ -154,16 +154,16 @@ func (t *Trial) further(m *Means) Step {
 // outlast is a wait without calls, and half as many calls after it, if what grows may be gone by
 // then.
 func (t *Trial) outlast(m *Means) Step {
-	if t.standing.Fails() && len(t.Further) > 0 {
-		t.standing = t.judge()
+	if t.latest.Fails() && len(t.Further) > 0 {
+		t.latest = t.judge()
 	}
-	if t.standing.Fails() && t.MayExpire(t.Growth()) {
+	if t.latest.Fails() && t.MayExpire(t.Growth()) {
 		n := laterSize(m)
 		if m.allows(wording.Wait+m.timeFor(n)) && m.Room() >= n {
 			return t.do(Outlast, n)
 		}
 	}
-	return t.confirmed(t.standing, m)
+	return t.confirmed(t.latest, m)
 }
 
 // outlasted takes the snapshot after the wait into account.

@@ -21,7 +21,7 @@ type Trial struct {
 
 	last      Action          // whose result comes next
 	grown     *finding.Growth // before Settle
-	standing  *Judgement      // that of the last snapshot but for further ones
+	latest    *Judgement      // that of the last snapshot but for further ones
 	drains    error           // goroutines ended one after another during Settle
 	remaining []int           // the calls of further batches that are yet to come
 }

@@ -154,8 +154,8 @@ func (s *state) roots(e *Exploration) []Root {
 	return s.RootsToSplit(e)
 }
 
-// splitAll splits the groups in which something grows until end, several at a time, and those that
-// were explored first before others.
+// splitAll splits the groups in which something grows, until end: several at a time, in the order
+// in which they were explored.
 func (s *state) splitAll(end time.Time) error {
 	todo := s.unsplit
 	s.unsplit = nil
