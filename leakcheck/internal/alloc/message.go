@@ -128,10 +128,10 @@ func (r *recording) explained(where []*site, env *environ.Environment) []string 
 	return textfmt.Indent(lines)
 }
 
-// allocatedAt shows the stacks that allocated objects of the rows that are over, once or more in a
-// call. If the code at the call does not tell the type, a stack is matched by the size of its
-// objects. For such a stack allocatedAt names the most frequent other objects of that size. Stacks
-// for rows of several sizes come last.
+// allocatedAt shows the stacks that allocated objects of the rows that are over. If the code at the
+// call does not tell the type, a stack is matched by the size of its objects. For such a stack
+// allocatedAt names the most frequent other objects of that size. Stacks for rows of several sizes
+// come last.
 func allocatedAt(r *recording, where []*site, env *environ.Environment) (lines []string) {
 	shown := 0
 	for _, s := range r.sitesOver(where) {
@@ -163,16 +163,17 @@ func (s *site) text(calls int) string {
 	return text + "allocs/op of " + shownName(s.of.name) + " at:"
 }
 
-// fewest is the least number of objects, over the given number of calls, for a stack to be shown.
+// fewest is the least number of objects, over the given number of calls, for a stack to be shown:
+// more than a bound lets pass.
 func (s *site) fewest(calls int) int64 {
 	if s.sharesBlocks() {
 		return max(1, int64(calls)/alloctrace.BlockSize)
 	}
-	return int64(calls)
+	return excess(calls, false) + 1
 }
 
-// sitesOver returns the stacks that allocated objects of the rows that are over, once or more in a
-// call. Those matched by type come first, then those matched by size, and then those that are
+// sitesOver returns the stacks that allocated objects of the rows that are over, more than a bound
+// lets pass. Those matched by type come first, then those matched by size, and then those that are
 // possible because a row has objects of several sizes.
 func (r *recording) sitesOver(where []*site) []*site {
 	var by [3][]*site

@@ -2,6 +2,7 @@
 package growth
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"time"
@@ -87,14 +88,21 @@ func (x *Experiment) Judge() *assertion.Outcome {
 func (x *Experiment) judge() *assertion.Outcome {
 	x.run.NoteTimers(x.trial.Shared)
 	x.began = time.Now()
-	before := alive()
+	before := int64(math.MaxInt64) // no calls leave that much
+	if x.a.Req.Iterations == 0 && x.source.Elsewhere == nil {
+		before = alive()
+	}
 	batch := x.run.WarmUp(calls.WarmUp{Calls: x.a.Req.Warmup, Batch: x.a.Req.Iterations, Parts: warmUpParts})
 	if x.run.End() == calls.Failed {
 		return nil
 	}
 	batch = trial.BelowLimits(0, batch, x.run.Room())
 	x.run.Say()
-	if !x.run.Ended() && x.prover.provable(batch) {
+	if x.run.Ended() {
+		return x.outOfTime()
+	}
+	batch = fewer(batch, x.run.Calls, before)
+	if x.prover.provable(batch) {
 		n := max(batch, minProofCalls)
 		r := x.prover.prove(n)
 		switch {
@@ -103,14 +111,11 @@ func (x *Experiment) judge() *assertion.Outcome {
 		case r.nothingNew && !r.longer:
 			return x.prover.proved(r)
 		case !r.nothingNew:
-			batch = max(batch, min(int(x.run.Calls), 2*n))
+			batch = fewer(max(batch, min(int(x.run.Calls), 2*n)), x.run.Calls, before)
 		}
 	}
 	if x.run.Ended() {
 		return x.outOfTime()
-	}
-	if x.a.Req.Iterations == 0 && x.source.Elsewhere == nil {
-		batch = fewer(batch, x.run.Calls, before)
 	}
 	first, err := x.snapshot(observe.Needs{})
 	if err != nil {

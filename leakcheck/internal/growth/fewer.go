@@ -9,12 +9,12 @@ import (
 )
 
 // manyLeft bounds how many objects the first batch leaves, where each call leaves many: all batches
-// together then leave two million. A snapshot takes a quarter of a second for each million of them,
+// together then leave a million. A snapshot takes a quarter of a second for each million of them,
 // and thousands for each call tell as much after fewer calls.
-const manyLeft = 2_000_000 / (1<<(series.Intervals+1) - 1)
+const manyLeft = 1_000_000 / (1<<(series.Intervals+1) - 1)
 
 // objectsOfGoroutine is how many objects take as long in a snapshot as a goroutine with its stack.
-const objectsOfGoroutine = 50
+const objectsOfGoroutine = 200
 
 // alive is how many objects there are, garbage and goroutines included.
 func alive() int64 {
