@@ -176,7 +176,7 @@ var layers = []struct {
 	{"cmd/leakgate/internal/artifacts", []string{"cmd/leakgate/internal/cli", "internal/symbol", "internal/verdict", "internal/wholefile"}},
 	{"cmd/leakgate/internal/goldenset", []string{"golden", "internal/verdict", "internal/wholefile", "cmd/leakgate/internal/gotest", "cmd/leakgate/internal/outcome"}},
 	{"cmd/leakgate/internal/gotest", []string{"internal/winjob"}},
-	{"cmd/leakgate/internal/revision", nil},
+	{"cmd/leakgate/internal/revision", []string{"cmd/leakgate/internal/gotest"}},
 	{"cmd/leakgate/internal/command/doctor/program", nil},
 	{"cmd/leakgate/internal/isolate", []string{"cmd/leakgate/internal/gotest", "internal/envvar", "internal/wholefile"}},
 	{"cmd/leakgate/internal/outcome", []string{"internal/textfmt", "internal/verdict", "cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/gotest"}},

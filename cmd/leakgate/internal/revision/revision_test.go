@@ -154,6 +154,36 @@ func TestCheckout(t *testing.T) {
 	r.requireClean(status)
 }
 
+func TestPackages(t *testing.T) {
+	r := newRepository(t)
+	r.write("app/go.mod", "module example.com/app\n\ngo 1.24\n")
+	r.write("app/old/old_test.go", "package old\n")
+	r.commit()
+	r.git("rm", "-r", "--quiet", "app/old")
+	r.write("app/new/new_test.go", "package new\n")
+	r.commit()
+	w, err := r.find("main~1").Checkout(filepath.Join(t.TempDir(), "tree"))
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, w.Close()) }()
+	packages := func(patterns ...string) (paths []string, err error) {
+		found, err := w.Packages(os.Environ(), nil, patterns)
+		for _, p := range found {
+			paths = append(paths, p.ImportPath)
+		}
+		return paths, err
+	}
+	for _, patterns := range [][]string{{"./..."}, {"./old", "./new", "./new/..."}, {"example.com/app/old"}} {
+		paths, err := packages(patterns...)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"example.com/app/old"}, paths, patterns)
+	}
+	paths, err := packages("./new")
+	require.NoError(t, err)
+	assert.Empty(t, paths)
+	_, err = packages("example.com/app/new")
+	assert.ErrorContains(t, err, "its packages do not load:\n")
+}
+
 func TestCheckoutFails(t *testing.T) {
 	r := newRepository(t)
 	file := filepath.Join(t.TempDir(), "file")

@@ -7,11 +7,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/build"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 )
 
 // A Revision is a commit of a repository.
@@ -87,6 +91,24 @@ func (r *Revision) Checkout(path string) (*Worktree, error) {
 	}
 	w := &Worktree{Dir: filepath.Join(path, r.prefix), top: path, revision: r}
 	return w, nil
+}
+
+// Packages returns the packages with tests that match patterns in the worktree. A pattern of a
+// folder that is not there matches none.
+func (w *Worktree) Packages(env, buildFlags, patterns []string) ([]gotest.Package, error) {
+	patterns = slices.DeleteFunc(slices.Clone(patterns), func(p string) bool {
+		top, _, _ := strings.Cut(p, "...")
+		_, err := os.Stat(filepath.Join(w.Dir, filepath.FromSlash(top)))
+		return build.IsLocalImport(p) && err != nil
+	})
+	if _, err := os.Stat(w.Dir); err != nil || len(patterns) == 0 {
+		return nil, nil
+	}
+	found, _, err := gotest.Packages(gotest.Query{Dir: w.Dir, Env: env, BuildFlags: buildFlags}, patterns)
+	if err != nil {
+		return nil, fmt.Errorf("its packages do not load:\n%w", err)
+	}
+	return found, nil
 }
 
 // Close removes the worktree.

@@ -49,10 +49,8 @@ type baseRun struct {
 	c        *cli.Context
 	here     *plan
 	revision *revision.Revision
-	// there: packages with tests at the base, by import path; dir: the base's copy of the folder
-	// here
-	there map[string]gotest.Package
-	dir   string
+	there    []gotest.Package // packages with tests at the base
+	dir      string           // the base's copy of the folder here
 	// folders for test binaries and what they write: of the base, and of this revision
 	folders [2]string
 }
@@ -70,7 +68,7 @@ func (b *baseRun) compareAll(ctx context.Context) ([]*comparison, error) {
 	}
 	defer func() { _ = w.Close() }()
 	b.dir = w.Dir
-	if err := b.findThere(); err != nil {
+	if b.there, err = w.Packages(b.c.Env, b.here.invocation.BuildFlags(), b.o.patterns); err != nil {
 		return nil, err
 	}
 	folder, err := os.MkdirTemp("", "leakgate-alloc-")
@@ -98,40 +96,15 @@ func (b *baseRun) compareAll(ctx context.Context) ([]*comparison, error) {
 	return all, nil
 }
 
-// findThere finds the packages with tests at the base.
-func (b *baseRun) findThere() error {
-	b.there = make(map[string]gotest.Package)
-	var patterns []string
-	for _, p := range b.o.patterns {
-		top, _, _ := strings.Cut(p, "...")
-		if local := p == "." || strings.HasPrefix(p, "./") || strings.HasPrefix(p, "../"); local {
-			if _, err := os.Stat(filepath.Join(b.dir, filepath.FromSlash(top))); err != nil {
-				continue
-			}
-		}
-		patterns = append(patterns, p)
-	}
-	if _, err := os.Stat(b.dir); err != nil || len(patterns) == 0 {
-		return nil
-	}
-	found, _, err := gotest.Packages(gotest.Query{Dir: b.dir, Env: b.c.Env, BuildFlags: b.here.invocation.BuildFlags()}, patterns)
-	if err != nil {
-		return fmt.Errorf("its packages do not load:\n%w", err)
-	}
-	for _, p := range found {
-		b.there[p.ImportPath] = p
-	}
-	return nil
-}
-
 // compare compares a package. The error comes from ctx, or from this machine.
 func (b *baseRun) compare(ctx context.Context, found *comparison) error {
 	p := found.pkg
-	before, ok := b.there[p.ImportPath]
-	if !ok {
+	at := slices.IndexFunc(b.there, func(t gotest.Package) bool { return t.ImportPath == p.ImportPath })
+	if at < 0 {
 		found.nothing = "not in " + b.revision.String()
 		return nil
 	}
+	before := b.there[at]
 	tests, err := compareTests(p.Dir, before.Dir)
 	if err != nil {
 		found.unknown = &unknown{err.Error(), "it has to parse at both revisions"}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -117,7 +116,7 @@ func (b *base) measureInto(dir string, s seeds, tree string) error {
 		return err
 	}
 	defer func() { _ = w.Close() }()
-	packages, err := b.packagesAt(w.Dir)
+	packages, err := b.packagesAt(w)
 	if err != nil {
 		return err
 	}
@@ -186,28 +185,14 @@ func (o *Options) baseArgs() []string {
 	return append(args, o.passthrough.Args...)
 }
 
-// packagesAt returns the packages that also have tests with leakcheck in dir.
-func (b *base) packagesAt(dir string) ([]string, error) {
-	var patterns []string
-	for _, p := range b.o.patterns {
-		switch {
-		case filepath.IsAbs(p):
-			return nil, fmt.Errorf("%s is a place in this working tree only: give packages relative to the current directory", p)
-		case p == "." || strings.HasPrefix(p, "./") || strings.HasPrefix(p, "../"):
-			top, _, _ := strings.Cut(p, "...")
-			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(top))); errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-		}
-		patterns = append(patterns, p)
+// packagesAt returns the packages that also have tests with leakcheck in w.
+func (b *base) packagesAt(w *revision.Worktree) ([]string, error) {
+	if i := slices.IndexFunc(b.o.patterns, filepath.IsAbs); i >= 0 {
+		return nil, fmt.Errorf("%s is a place in this working tree only: give packages relative to the current directory", b.o.patterns[i])
 	}
-	if _, err := os.Stat(dir); err != nil || len(patterns) == 0 {
-		return nil, nil
-	}
-	inv := b.o.invocation(gotest.GoEnv{})
-	there, _, err := gotest.Packages(gotest.Query{Dir: dir, Env: b.c.Env, BuildFlags: inv.BuildFlags()}, patterns)
+	there, err := w.Packages(b.c.Env, b.o.invocation(gotest.GoEnv{}).BuildFlags(), b.o.patterns)
 	if err != nil {
-		return nil, fmt.Errorf("its packages do not load:\n%w", err)
+		return nil, err
 	}
 	var paths []string
 	for _, p := range there {
