@@ -14,32 +14,18 @@ import (
 // elements folded to [*]; in any other they are the functions at the leaves. The profiles need
 // values in a count and in bytes, as those of leakgate and heap profiles have.
 func Profiles(before, after *profile.Profile) ([]Row, error) {
-	olds, err := figures(before)
-	if err != nil {
+	t := NewTally(1)
+	if err := t.addProfile(0, before); err != nil {
 		return nil, fmt.Errorf("the old profile: %w", err)
 	}
-	news, err := figures(after)
-	if err != nil {
+	if err := t.addProfile(1, after); err != nil {
 		return nil, fmt.Errorf("the new profile: %w", err)
 	}
-	names := make(map[string]bool)
-	for name := range olds {
-		names[name] = true
-	}
-	for name := range news {
-		names[name] = true
-	}
 	var rows []Row
-	for name := range names {
-		o, n := olds[name], news[name]
-		if o == n {
-			continue
+	for _, r := range t.Rows {
+		if r.Objects.Delta() != 0 || r.Bytes.Delta() != 0 {
+			rows = append(rows, *r)
 		}
-		rows = append(rows, Row{
-			Name:    name,
-			Objects: Change{Series{o.objects}, Series{n.objects}},
-			Bytes:   Change{Series{o.bytes}, Series{n.bytes}},
-		})
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(
@@ -53,28 +39,20 @@ func Profiles(before, after *profile.Profile) ([]Row, error) {
 
 func magnitude(n int64) int64 { return max(n, -n) }
 
-// A figure is the objects and bytes of one name in a profile.
-type figure struct{ objects, bytes int64 }
-
-func figures(p *profile.Profile) (map[string]figure, error) {
+func (t *Tally) addProfile(side int, p *profile.Profile) error {
 	objects := valueIndex(p, "count")
 	bytes := valueIndex(p, "bytes")
 	if objects < 0 || bytes < 0 {
-		return nil, fmt.Errorf("it has no values in count and bytes, but %s", valueTypes(p))
+		return fmt.Errorf("it has no values in count and bytes, but %s", valueTypes(p))
 	}
 	name := leafName
 	if isReferences(p) {
 		name = pathName
 	}
-	out := make(map[string]figure)
 	for _, s := range p.Sample {
-		n := name(s)
-		f := out[n]
-		f.objects += s.Value[objects]
-		f.bytes += s.Value[bytes]
-		out[n] = f
+		t.Add("", name(s), side, 0, s.Value[objects], s.Value[bytes])
 	}
-	return out, nil
+	return nil
 }
 
 // valueIndex returns the index of the value type with a unit, or -1. Of several it takes the one in

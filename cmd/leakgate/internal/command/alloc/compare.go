@@ -1,7 +1,6 @@
 package alloc
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocrun"
@@ -21,10 +20,8 @@ const allTypes = "all types"
 
 // A typeRow is what tests allocate of one type, or of all types, at both revisions.
 type typeRow struct {
-	Name    string // as allocrun has it, or allTypes
-	Package string // import path, if the type has a name
-	Objects compare.Change
-	Bytes   compare.Change
+	// the name as allocrun has it, or allTypes; the group is the import path of a type with a name
+	*compare.Row
 	// The largest values that are no regression.
 	MaxObjects, MaxBytes int64
 	Broken               bool   // it grew by more than is allowed
@@ -37,77 +34,36 @@ type typeRow struct {
 // allocations together grew neither in objects nor in bytes: one type instead of another is no
 // regression.
 func typeRows(olds, news []*allocrun.Result, percent float64) []*typeRow {
-	g := &gathering{of: make(map[[2]string]*typeRow)}
-	for i, r := range olds {
-		g.add(r, i, len(olds), func(c *compare.Change) *compare.Series { return &c.Old })
+	g := new(gathering)
+	tally := compare.NewTally(len(olds))
+	for side, runs := range [][]*allocrun.Result{olds, news} {
+		for n, r := range runs {
+			g.unsized = max(g.unsized, r.UnsizedObjects)
+			tally.Add("", allTypes, side, n, 0, 0)
+			for _, t := range r.Types {
+				if !t.Records { // the runtime reuses its own records at its discretion
+					tally.Add("", allTypes, side, n, t.Objects, t.Bytes)
+					tally.Add(t.Package, t.Name, side, n, t.Objects, t.Bytes)
+				}
+			}
+		}
 	}
-	for i, r := range news {
-		g.add(r, i, len(news), func(c *compare.Change) *compare.Series { return &c.New })
-	}
-	for _, row := range g.rows {
-		row.Objects, row.Bytes = padded(row.Objects, len(olds), len(news)), padded(row.Bytes, len(olds), len(news))
+	for _, row := range tally.Rows {
+		g.rows = append(g.rows, &typeRow{Row: row})
 	}
 	varying := g.varying()
 	more := g.more(varying)
 	for _, row := range g.rows {
 		g.judge(row, percent, varying, more || row.Name == allTypes)
 	}
-	slices.SortStableFunc(g.rows[1:], func(a, b *typeRow) int {
-		return cmp.Or(cmp.Compare(b.Objects.Delta(), a.Objects.Delta()), cmp.Compare(b.Bytes.Delta(), a.Bytes.Delta()), cmp.Compare(a.Name, b.Name))
-	})
+	slices.SortStableFunc(g.rows[1:], func(a, b *typeRow) int { return compare.ByGrowth(a.Row, b.Row) })
 	return g.rows
 }
 
-// A gathering collects the rows of all runs.
+// A gathering is the rows of all runs.
 type gathering struct {
-	of      map[[2]string]*typeRow
 	rows    []*typeRow
 	unsized int64 // objects of uncertain size, in the run that has most of them
-}
-
-func (g *gathering) row(name, pkg string) *typeRow {
-	key := [2]string{name, pkg}
-	if g.of[key] == nil {
-		g.of[key] = &typeRow{Name: name, Package: pkg}
-		g.rows = append(g.rows, g.of[key])
-	}
-	return g.of[key]
-}
-
-// add adds the nth of a number of runs of one revision.
-func (g *gathering) add(r *allocrun.Result, nth, runs int, side func(*compare.Change) *compare.Series) {
-	g.unsized = max(g.unsized, r.UnsizedObjects)
-	add := func(row *typeRow, objects, bytes int64) {
-		for _, n := range []struct {
-			to    *compare.Change
-			count int64
-		}{{&row.Objects, objects}, {&row.Bytes, bytes}} {
-			s := side(n.to)
-			if *s == nil {
-				*s = make(compare.Series, runs)
-			}
-			(*s)[nth] += n.count
-		}
-	}
-	all := g.row(allTypes, "")
-	for _, t := range r.Types {
-		if t.Records {
-			continue // the runtime reuses its own records at its discretion
-		}
-		add(all, t.Objects, t.Bytes)
-		add(g.row(t.Name, t.Package), t.Objects, t.Bytes)
-	}
-}
-
-// padded gives a side zeros if none of its runs had the type.
-func padded(c compare.Change, olds, news int) compare.Change {
-	if c.Old == nil {
-		c.Old = make(compare.Series, olds)
-	}
-	if c.New == nil {
-		c.New = make(compare.Series, news)
-	}
-	return c
 }
 
 // figures returns the objects and bytes of a row. An object of uncertain size may belong to a
@@ -148,6 +104,9 @@ func (g *gathering) more(varying int) bool {
 // judge sets the limits of row, and whether it is broken: never if relevant is false.
 func (g *gathering) judge(row *typeRow, percent float64, varying int, relevant bool) {
 	objects, bytes := g.figures(row)
+	if objects.varies() {
+		row.Note = objects.certainty()
+	}
 	row.MaxObjects, row.MaxBytes = objects.limit(percent, leastObjects), bytes.limit(percent, leastBytes)
 	switch {
 	case !relevant:
@@ -158,14 +117,4 @@ func (g *gathering) judge(row *typeRow, percent float64, varying int, relevant b
 		row.Broken = true
 		row.Text = bytes.text(textfmt.ByteCount, "") + ", at most " + textfmt.ByteCount(row.MaxBytes) + " allowed"
 	}
-}
-
-// Note says how sure it is that a row changed: p of benchstat's test and the number of runs; "" if
-// the runs do not vary.
-func (r *typeRow) Note() string {
-	f := figure{Change: r.Objects}
-	if !f.varies() {
-		return ""
-	}
-	return f.certainty()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -93,7 +94,9 @@ func (o *Options) printComparison(w io.Writer, found *comparison) error {
 	var rows []compare.Row
 	for _, r := range found.rows {
 		if r.Name == allTypes || r.Objects.Trend() != 0 || r.Bytes.Trend() != 0 {
-			rows = append(rows, compare.Row{Group: found.pkg.ImportPath, Name: r.Name, Objects: r.Objects, Bytes: r.Bytes, Note: r.Note()})
+			row := *r.Row
+			row.Group = found.pkg.ImportPath
+			rows = append(rows, row)
 		}
 	}
 	return present.Comparison(w, rows, int(o.top), "type")
@@ -198,8 +201,8 @@ func (b *baseRun) result(f *comparison) verdict.Result {
 			Kind: verdict.Allocs, Selector: "allocations of " + row.Name, MaxObjects: &row.MaxObjects, MaxBytes: &row.MaxBytes,
 			Objects: row.Objects.New.Median(), Bytes: row.Bytes.New.Median(), Verdict: verdict.Pass,
 		}
-		if row.Package != "" && !strings.HasSuffix(row.Package, "/"+packageOf(row.Name)) && row.Package != packageOf(row.Name) {
-			bound.Selector += " of " + row.Package
+		if row.Group != "" && path.Base(row.Group) != packageOf(row.Name) {
+			bound.Selector += " of " + row.Group
 		}
 		if row.Broken {
 			bound.Verdict, bound.Growth = verdict.Fail, row.Text

@@ -1,19 +1,16 @@
 package alloc
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/allocrun"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/compare"
 )
 
-// A Function is what a function of the module under test allocates at both revisions, in one run of
+// A function is what a function of the module under test allocates at both revisions, in one run of
 // each, including what functions of other modules allocate for it.
 type function struct {
-	Name    string
-	Objects compare.Change
-	Bytes   compare.Change
+	*compare.Row
 	// The line of the function that allocates most at the new revision; "" and 0 if there is none.
 	File string
 	Line int64
@@ -21,34 +18,21 @@ type function struct {
 
 // changedFunctions compares one run of each revision by function, the largest growth first; lines
 // move from one revision to the next. Runs are by allocrun.Binary.Run.
-func changedFunctions(before, after *allocrun.Result) []*function {
-	of := make(map[string]*function)
-	var all []*function
-	add := func(sites []*allocrun.Site, side func(*compare.Change) *compare.Series) {
-		for _, s := range sites {
-			f := of[s.Func]
-			if f == nil {
-				f = &function{
-					Name:    s.Func,
-					Objects: compare.Change{Old: compare.Series{0}, New: compare.Series{0}},
-					Bytes:   compare.Change{Old: compare.Series{0}, New: compare.Series{0}},
-				}
-				of[s.Func] = f
-				all = append(all, f)
-			}
-			(*side(&f.Objects))[0] += s.Objects
-			(*side(&f.Bytes))[0] += s.Bytes
+func changedFunctions(before, after *allocrun.Result) (all []*function) {
+	tally := compare.NewTally(1)
+	for side, r := range []*allocrun.Result{before, after} {
+		for _, s := range r.Sites {
+			tally.Add("", s.Func, side, 0, s.Objects, s.Bytes)
 		}
 	}
-	add(before.Sites, func(c *compare.Change) *compare.Series { return &c.Old })
-	add(after.Sites, func(c *compare.Change) *compare.Series { return &c.New })
-	for _, s := range after.Sites { // the most objects first
-		if f := of[s.Func]; f.File == "" {
-			f.File, f.Line = s.File, s.Line
+	slices.SortStableFunc(tally.Rows, compare.ByGrowth)
+	for _, row := range tally.Rows {
+		f := &function{Row: row}
+		is := func(s *allocrun.Site) bool { return s.Func == row.Name && s.File != "" }
+		if i := slices.IndexFunc(after.Sites, is); i >= 0 { // the most objects first
+			f.File, f.Line = after.Sites[i].File, after.Sites[i].Line
 		}
+		all = append(all, f)
 	}
-	slices.SortStableFunc(all, func(a, b *function) int {
-		return cmp.Or(cmp.Compare(b.Objects.Delta(), a.Objects.Delta()), cmp.Compare(b.Bytes.Delta(), a.Bytes.Delta()), cmp.Compare(a.Name, b.Name))
-	})
 	return all
 }
