@@ -3,6 +3,7 @@ package outcome
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 )
@@ -73,6 +74,24 @@ func (c *Collector) Observe(ev *gotest.Event, interrupted bool) {
 		if t.status != StatusFail {
 			t.output = outputTail{}
 		}
+	}
+}
+
+// Ran observes what go test would have reported about a package with one test, which leakgate ran
+// itself.
+func (c *Collector) Ran(pkg, test string, output []string, failed bool, took time.Duration) {
+	end, last := "pass", "PASS\n"
+	if failed {
+		end, last = "fail", "FAIL\n"
+	}
+	events := []gotest.Event{{Action: "run", Test: test}}
+	for _, text := range output {
+		events = append(events, gotest.Event{Action: "output", Test: test, Output: text})
+	}
+	events = append(events, gotest.Event{Action: end, Test: test}, gotest.Event{Action: "output", Output: last}, gotest.Event{Action: end})
+	for _, ev := range events {
+		ev.Package, ev.Elapsed = pkg, took.Seconds()
+		c.Observe(&ev, false)
 	}
 }
 

@@ -3,6 +3,7 @@ package outcome
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -188,6 +189,24 @@ func TestConcludeOrdersAndCounts(t *testing.T) {
 	}
 	require.Equal(t, []string{"Z1", "A9", "A:", "TestMain1"}, order)
 	require.Equal(t, Totals{Packages: 1, Tests: 3, FailedTests: 1, Assertions: 4, Pass: 2, Fail: 1, Unknown: 1}, run.Totals)
+}
+
+// A test that leakgate ran itself counts like one of go test.
+func TestRan(t *testing.T) {
+	var c Collector
+	c.Ran("p", "A", nil, false, time.Second)
+	c.Ran("q", "B", []string{"one\n", "two\n"}, true, 2*time.Second)
+	var run Run
+	c.Conclude(&run, Ending{GoFailed: true, Records: []artifacts.Record{record("p", "A", verdict.Pass)}})
+	require.Len(t, run.Packages, 2)
+	passed, failed := run.Packages[0], run.Packages[1]
+	require.Equal(t, StatusPass, passed.Status)
+	require.Equal(t, []Case{{"A", StatusPass, 1}}, passed.Cases)
+	require.False(t, passed.Crashed)
+	require.Equal(t, StatusFail, failed.Status)
+	require.Equal(t, []Failure{{Test: "B", Kind: KindOther, Output: "one\ntwo\n"}}, failed.Failures)
+	require.Equal(t, 2.0, failed.ElapsedSeconds)
+	require.Equal(t, TestFailure, run.Outcome)
 }
 
 // Where the kernel killed the test binary for lack of memory, the package has the limit. Another

@@ -60,6 +60,18 @@ func (o *Formats) OnGitHub(env []string) bool {
 	return o.github == githubOn || o.github == githubAuto && cli.Lookup(env, "GITHUB_ACTIONS") == "true"
 }
 
+// Show has text written to w, then writes run in its other forms, as Write does. GitHub Actions
+// takes nothing in the text for a command.
+func (o *Formats) Show(run *outcome.Run, dir string, env []string, w io.Writer, text func() error) error {
+	resume := func() {}
+	if o.OnGitHub(env) {
+		resume = StopCommands(w)
+	}
+	err := text()
+	resume()
+	return errors.Join(err, o.Write(run, dir, env, w))
+}
+
 // Write writes run to the files, which are relative to dir, and, in GitHub Actions, annotations to
 // w and the step's summary. If one fails, it still writes the others.
 func (o *Formats) Write(run *outcome.Run, dir string, env []string, w io.Writer) error {

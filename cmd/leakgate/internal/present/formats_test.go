@@ -1,6 +1,7 @@
 package present
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +33,25 @@ func TestStepSummaryKeepsToItsRoom(t *testing.T) {
 		require.Equal(t, room, strings.Contains(string(data), Marker))
 	}
 	require.Error(t, appendSummary(t.TempDir(), run), "a folder")
+}
+
+// If the text cannot be written, the files are, and GitHub Actions takes commands again.
+func TestShow(t *testing.T) {
+	var b strings.Builder
+	o := Formats{github: "on", junit: "junit.xml"}
+	dir := t.TempDir()
+	err := o.Show(new(outcome.Run), dir, nil, &b, func() error {
+		b.WriteString("::error::from a program\n")
+		return errors.New("the text")
+	})
+	require.EqualError(t, err, "the text")
+	require.FileExists(t, filepath.Join(dir, "junit.xml"))
+	require.Regexp(t, `^::stop-commands::(\w+)\n::error::from a program\n::\w+::\n$`, b.String())
+
+	b.Reset()
+	o.github = "off"
+	require.NoError(t, o.Show(new(outcome.Run), dir, nil, &b, func() error { return nil }))
+	require.Empty(t, b.String())
 }
 
 func TestCheck(t *testing.T) {

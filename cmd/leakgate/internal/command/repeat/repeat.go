@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -18,7 +19,6 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/artifacts"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/compare"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
@@ -124,10 +124,7 @@ func (r *run) judge(ctx context.Context) (int, error) {
 	}
 	r.conclude(t, program, goVersion)
 	beat.At("writing the report")
-	head := []string{"op is a call of: " + line}
-	for _, text := range append(t.errors, t.logs...) {
-		head = append(head, textfmt.IndentText(r.dir.Shorten(text, o.artifacts)))
-	}
+	head := append([]string{"op is a call of: " + line}, r.indented(t.errors, t.logs)...)
 	return r.report.ExitCode, r.present(strings.Join(head, "\n"))
 }
 
@@ -182,9 +179,7 @@ func (r *run) conclude(t *test, program, goVersion string) {
 		end.Records[i].Result.Package, end.Records[i].Result.Test = program, testName
 	}
 	var c outcome.Collector
-	for _, ev := range r.events(t, program) {
-		c.Observe(&ev, false)
-	}
+	c.Ran(program, testName, r.indented(t.logs, t.errors), t.failed, time.Since(r.started))
 	c.Conclude(r.report, end)
 	if r.base != nil {
 		r.report.Base = &outcome.Base{Name: o.base}
@@ -193,23 +188,12 @@ func (r *run) conclude(t *test, program, goVersion string) {
 	}
 }
 
-// events are those that go test would have sent about a test with the assertion.
-func (r *run) events(t *test, program string) []gotest.Event {
-	took := time.Since(r.started).Seconds()
-	event := func(action, output string) gotest.Event {
-		return gotest.Event{Action: action, Package: program, Test: testName, Output: output, Elapsed: took}
+// indented returns texts of the assertion as go test prints them.
+func (r *run) indented(lists ...[]string) (texts []string) {
+	for _, text := range slices.Concat(lists...) {
+		texts = append(texts, textfmt.IndentText(r.dir.Shorten(text, r.options.artifacts)))
 	}
-	all := []gotest.Event{event("run", "")}
-	for _, text := range append(t.logs, t.errors...) {
-		all = append(all, event("output", textfmt.IndentText(r.dir.Shorten(text, r.options.artifacts))))
-	}
-	end, said := "pass", "PASS\n"
-	if t.failed {
-		end, said = "fail", "FAIL\n"
-	}
-	return append(all, event(end, ""),
-		gotest.Event{Action: "output", Package: program, Output: said},
-		gotest.Event{Action: end, Package: program, Elapsed: took})
+	return texts
 }
 
 // present writes the report in all its forms. If one cannot be written, the others still are.
@@ -217,13 +201,10 @@ func (r *run) present(head string) error {
 	var json present.Presenter = present.JSON{}
 	unwritten := r.dir.WriteReport(func(w io.Writer) error { return json.Present(w, r.report) })
 	unwritten = errors.Join(unwritten, page.WriteInto(r.dir, r.report, "", r.context.Env))
-	resume := func() {}
-	if r.options.formats.OnGitHub(r.context.Env) {
-		resume = present.StopCommands(r.display.Screen)
-	}
-	fmt.Fprintln(r.display.Screen, head)
 	summary := present.Summary{Artifacts: r.options.artifacts, Page: filepath.Join(r.options.artifacts, artifacts.PageName), Color: r.display.Color}
-	err := summary.Present(r.display.Screen, r.report)
-	resume()
-	return errors.Join(unwritten, err, r.options.formats.Write(r.report, "", r.context.Env, r.display.Screen))
+	text := func() error {
+		fmt.Fprintln(r.display.Screen, head)
+		return summary.Present(r.display.Screen, r.report)
+	}
+	return errors.Join(unwritten, r.options.formats.Show(r.report, "", r.context.Env, r.display.Screen, text))
 }

@@ -86,17 +86,9 @@ func (o *MergeOptions) merge(c *cli.Context) (*outcome.Run, error) {
 	unwritten := dir.WriteReport(func(w io.Writer) error { return json.Present(w, merged) })
 	unwritten = errors.Join(unwritten, page.WriteInto(dir, merged, "", c.Env))
 	d := present.OpenDisplay(c.Stdout, c.Env)
-	resume := func() {}
-	if o.formats.OnGitHub(c.Env) {
-		resume = present.StopCommands(d.Screen)
-	}
-	defer resume()
 	summary := present.Summary{Artifacts: o.artifacts, Page: filepath.Join(o.artifacts, artifacts.PageName), Color: d.Color}
-	if err := summary.Present(cli.NewPlain(d.Screen, d.Color), merged); err != nil {
-		return nil, err
-	}
-	resume()
-	return merged, errors.Join(unwritten, o.formats.Write(merged, "", c.Env, d.Screen))
+	text := func() error { return summary.Present(cli.NewPlain(d.Screen, d.Color), merged) }
+	return merged, errors.Join(unwritten, o.formats.Show(merged, "", c.Env, d.Screen, text))
 }
 
 // checkOutside refuses a report in the directory that is about to be cleared.
