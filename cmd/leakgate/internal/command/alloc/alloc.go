@@ -235,12 +235,17 @@ func failedTests(output string) string {
 
 // A plan says which packages to run, and how.
 type plan struct {
+	dir        string // where the go command runs
+	folder     string // for test binaries, and what they write
 	invocation *gotest.Invocation
 	goVersion  string
 	packages   []gotest.Package
 	build      []string // flags of go test -c
 	binary     []string // flags of the test binaries
 }
+
+// close removes what was written.
+func (p *plan) close() { _ = os.RemoveAll(p.folder) }
 
 // plan finds the packages to run.
 func (o *Options) plan(c *cli.Context) (*plan, error) {
@@ -256,7 +261,7 @@ func (o *Options) plan(c *cli.Context) (*plan, error) {
 	if len(packages) == 0 {
 		return nil, fmt.Errorf("no package with tests among the %d that the patterns match", matched)
 	}
-	p := &plan{invocation: inv, goVersion: goEnv.GOVERSION, packages: packages}
+	p := &plan{dir: o.dir, invocation: inv, goVersion: goEnv.GOVERSION, packages: packages}
 	p.build, p.binary = inv.CompileArgs()
 	for _, f := range []struct{ name, value string }{{"run", o.run}, {"bench", o.bench}} {
 		if f.value != "" {
@@ -264,13 +269,14 @@ func (o *Options) plan(c *cli.Context) (*plan, error) {
 		}
 	}
 	p.binary = append([]string{"-test.benchtime=" + o.benchtime}, p.binary...)
-	return p, nil
+	p.folder, err = os.MkdirTemp("", "leakgate-alloc-")
+	return p, err
 }
 
-// config returns how to run a package whose files go to folder.
-func (o *Options) config(c *cli.Context, p *plan, folder string, pkg gotest.Package) *allocrun.Config {
+// config returns how to run a package.
+func (o *Options) config(p *plan, pkg gotest.Package) *allocrun.Config {
 	return &allocrun.Config{
-		Folder: folder, Dir: o.dir, Env: c.Env, Package: pkg.ImportPath, Source: pkg.Dir,
+		Folder: p.folder, Dir: p.dir, Env: p.invocation.Env, Package: pkg.ImportPath, Source: pkg.Dir,
 		Build: p.build, Args: p.binary, Timeout: o.timeout,
 	}
 }
@@ -281,15 +287,11 @@ func (o *Options) measure(ctx context.Context, c *cli.Context, beat *present.Bea
 	if err != nil {
 		return nil, err
 	}
-	folder, err := os.MkdirTemp("", "leakgate-alloc-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(folder) }()
+	defer plan.close()
 	found := &report{Packages: []*allocrun.Result{}}
 	for i, p := range plan.packages {
 		beat.At(measuring(i, plan))
-		r, err := run(ctx, o.config(c, plan, folder, p))
+		r, err := run(ctx, o.config(plan, p))
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()

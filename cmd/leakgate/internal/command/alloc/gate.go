@@ -31,10 +31,11 @@ func (o *Options) gate(ctx context.Context, c *cli.Context, args []string) int {
 	if err != nil {
 		return c.Failure("%v", err)
 	}
+	defer here.close()
 	fmt.Fprintf(c.Stderr, "running each revision's tests %d times, of %s and of this one\n", o.runs, r)
 	beat := startBeat(c)
-	b := &baseRun{o: o, c: c, here: here, revision: r, beat: beat}
-	found, err := b.compareAll(ctx)
+	g := &gate{o: o, revision: r, here: here}
+	found, err := g.compareAll(ctx, beat)
 	beat.Stop()
 	switch {
 	case ctx.Err() != nil:
@@ -44,7 +45,7 @@ func (o *Options) gate(ctx context.Context, c *cli.Context, args []string) int {
 		c.Failure("-base %s: %v", r, err)
 		return cli.Unknown
 	}
-	run := b.outcome(found)
+	run := g.outcome(found)
 	run.Command = append([]string{"leakgate", "alloc"}, args...)
 	run.ElapsedSeconds = time.Since(start).Seconds()
 	if err := o.presentGate(c, found, run); err != nil {
@@ -69,21 +70,14 @@ func (o *Options) presentGate(c *cli.Context, found []*comparison, run *outcome.
 		}
 		return o.formats.Write(run, o.dir, c.Env, c.Stderr)
 	}
-	resume := func() {}
-	if o.formats.OnGitHub(c.Env) {
-		resume = present.StopCommands(c.Stdout)
-	}
-	defer resume()
-	for _, f := range found {
-		if err := o.printComparison(c.Stdout, f); err != nil {
-			return err
+	return o.formats.Show(run, o.dir, c.Env, c.Stdout, func() error {
+		for _, f := range found {
+			if err := o.printComparison(c.Stdout, f); err != nil {
+				return err
+			}
 		}
-	}
-	if err := (present.Summary{}).Present(c.Stdout, run); err != nil {
-		return err
-	}
-	resume()
-	return o.formats.Write(run, o.dir, c.Env, c.Stdout)
+		return present.Summary{}.Present(c.Stdout, run)
+	})
 }
 
 // printComparison writes the table of a package: the row All, and the types that differ.
@@ -105,96 +99,66 @@ func (o *Options) printComparison(w io.Writer, found *comparison) error {
 // testName takes the place of a test's name in a package's assertion.
 const testName = "allocations"
 
-// outcome returns what was found as a run with one assertion for each package.
-func (b *baseRun) outcome(found []*comparison) *outcome.Run {
+// outcome returns what was found as a run with one assertion for each package. One test stands for
+// all of a package, since they ran many times.
+func (g *gate) outcome(found []*comparison) *outcome.Run {
 	run := &outcome.Run{
-		Schema: outcome.Schema, Leakgate: cli.Version(), GoVersion: b.here.goVersion,
-		Base: &outcome.Base{Name: b.revision.Name, Commit: b.revision.Commit},
+		Schema: outcome.Schema, Leakgate: cli.Version(), GoVersion: g.here.goVersion,
+		Base: &outcome.Base{Name: g.revision.Name, Commit: g.revision.Commit},
 	}
 	var collector outcome.Collector
-	var records []artifacts.Record
-	compared, left := 0, []string(nil)
+	end := outcome.Ending{Sources: outcome.FindSources(g.o.dir, gotest.PackageFolders(g.here.packages))}
+	var left []string
+	broken := false
 	for _, f := range found {
-		b.events(&collector, f)
+		pkg := f.pkg.ImportPath
 		if f.nothing != "" {
-			run.Notes = append(run.Notes, f.pkg.ImportPath+": "+f.nothing+": nothing to compare with")
+			collector.Observe(&gotest.Event{Action: "skip", Package: pkg, Elapsed: f.elapsed.Seconds()}, false)
+			run.Notes = append(run.Notes, pkg+": "+f.nothing+": nothing to compare with")
 			continue
 		}
-		if text := f.leftOut(); text != "" {
-			left = append(left, text)
+		if len(f.left) > 0 {
+			left = append(left, pkg+": left out, being not the same at both revisions: "+leftOut(f.left))
 		}
-		if f.build != "" || f.failed != nil {
-			continue
+		switch {
+		case f.build != "":
+			broken = true
+			collector.Observe(&gotest.Event{Action: "output", Package: pkg, Output: f.build + "\n"}, false)
+			collector.Observe(&gotest.Event{Action: "fail", Package: pkg, FailedBuild: pkg, Elapsed: f.elapsed.Seconds()}, false)
+		case f.failed != nil:
+			broken = true
+			collector.Ran(pkg, "tests", []string{f.failed.Output}, true, f.elapsed)
+		default:
+			r := g.result(f)
+			collector.Ran(pkg, testName, nil, r.Verdict != verdict.Pass, f.elapsed)
+			end.Records = append(end.Records, artifacts.Record{Result: r})
 		}
-		compared++
-		records = append(records, artifacts.Record{Result: b.result(f)})
 	}
 	run.Notes = append(run.Notes, left...)
-	var problems []string
-	if compared == 0 && !anyBroken(found) {
-		problems = append(problems, "nothing was compared: no package has a test that is the same in "+b.revision.String())
+	if len(end.Records) == 0 && !broken {
+		end.Problems = []string{"nothing was compared: no package has a test that is the same in " + g.revision.String()}
 	}
-	collector.Conclude(run, outcome.Ending{
-		Records: records, Problems: problems,
-		Sources: outcome.FindSources(b.o.dir, gotest.PackageFolders(b.here.packages)),
-	})
+	collector.Conclude(run, end)
 	return run
 }
 
-// anyBroken reports whether tests of a package do not build or fail here.
-func anyBroken(found []*comparison) bool {
-	for _, f := range found {
-		if f.build != "" || f.failed != nil {
-			return true
-		}
+// leftOut names tests that were not run.
+func leftOut(names []string) string {
+	const shown = 5
+	if len(names) > shown {
+		names = append(names[:shown:shown], fmt.Sprintf("%d more", len(names)-shown))
 	}
-	return false
-}
-
-// events reports to the collector how the package's tests ended, as go test would. One test stands
-// for all, since they ran many times.
-func (b *baseRun) events(c *outcome.Collector, f *comparison) {
-	observe := func(action, test, output string) {
-		ev := &gotest.Event{Action: action, Package: f.pkg.ImportPath, Test: test, Output: output}
-		if test == "" {
-			ev.Elapsed = f.elapsed.Seconds()
-		}
-		if f.build != "" && action == "fail" {
-			ev.FailedBuild = f.pkg.ImportPath
-		}
-		c.Observe(ev, false)
-	}
-	switch {
-	case f.build != "":
-		observe("output", "", f.build+"\n")
-		observe("fail", "", "")
-	case f.failed != nil:
-		observe("run", "tests", "")
-		observe("output", "tests", f.failed.Output)
-		observe("fail", "tests", "")
-		observe("output", "", "FAIL\n")
-		observe("fail", "", "")
-	case f.nothing != "":
-		observe("skip", "", "")
-	default:
-		action := "pass"
-		if f.unknown != nil || len(f.broken()) > 0 {
-			action = "fail"
-		}
-		observe("run", testName, "")
-		observe(action, testName, "")
-		observe("output", "", "PASS\n")
-		observe(action, "", "")
-	}
+	return strings.Join(names, ", ")
 }
 
 // result returns the record of a package's assertion: a bound for each type.
-func (b *baseRun) result(f *comparison) verdict.Result {
-	r := verdict.Result{Schema: verdict.Schema, Package: f.pkg.ImportPath, Test: testName, Seq: 1, Verdict: verdict.Pass}
-	if f.unknown != nil {
-		r.Verdict, r.Cause, r.Remedy = verdict.Unknown, f.unknown.cause, f.unknown.remedy
+func (g *gate) result(f *comparison) verdict.Result {
+	r := f.unknown
+	r.Schema, r.Package, r.Test, r.Seq = verdict.Schema, f.pkg.ImportPath, testName, 1
+	if r.Verdict == verdict.Unknown {
 		return r
 	}
+	r.Verdict = verdict.Pass
 	where := f.grownMost()
 	for _, row := range f.rows {
 		bound := verdict.Bound{
@@ -214,7 +178,7 @@ func (b *baseRun) result(f *comparison) verdict.Result {
 		r.Bounds = append(r.Bounds, bound)
 	}
 	if r.Verdict == verdict.Fail {
-		r.Message = f.message(b)
+		r.Message = f.message(g)
 	}
 	return r
 }
@@ -249,26 +213,20 @@ func (c *comparison) inPackage(file string) string {
 const shownFunctions = 10
 
 // message says what grew, and where.
-func (c *comparison) message(b *baseRun) string {
-	lines := []string{fmt.Sprintf("more is allocated than in %s, in %d runs of each", b.revision, b.o.runs), ""}
+func (c *comparison) message(g *gate) string {
+	lines := []string{fmt.Sprintf("more is allocated than in %s, in %d runs of each", g.revision, g.o.runs), ""}
 	for _, row := range c.broken() {
 		lines = append(lines, "    "+row.Name+": "+row.Text)
 	}
-	first := true
 	for i, f := range c.functions {
 		delta := f.Objects.Delta()
 		if i == shownFunctions || delta <= 0 {
 			break
 		}
-		if first {
+		if i == 0 {
 			lines = append(lines, "", "functions that allocate more, in one run of each:")
-			first = false
 		}
-		at := shortName(f.Name)
-		if f.File != "" {
-			at += fmt.Sprintf(" (%s:%d)", filepath.Base(f.File), f.Line)
-		}
-		lines = append(lines, fmt.Sprintf("    +%s objects  %s", textfmt.Count(delta), at))
+		lines = append(lines, fmt.Sprintf("    +%s objects  %s", textfmt.Count(delta), placed(f.Name, f.File, f.Line)))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -117,11 +117,7 @@ func (o *Options) printSites(b *strings.Builder, r *allocrun.Result) {
 			restBytes += s.Bytes
 			continue
 		}
-		at := shortName(s.Func)
-		if s.File != "" {
-			at += fmt.Sprintf(" (%s:%d)", filepath.Base(s.File), s.Line)
-		}
-		to.row(textfmt.Count(s.Objects), margin(s.Error, s.Objects), textfmt.ByteCount(s.Bytes), share(s.Objects, total), at)
+		to.row(textfmt.Count(s.Objects), margin(s.Error, s.Objects), textfmt.ByteCount(s.Bytes), share(s.Objects, total), placed(s.Func, s.File, s.Line))
 		printCallees(to, s)
 		printOf(to, s.Types)
 	}
@@ -131,6 +127,14 @@ func (o *Options) printSites(b *strings.Builder, r *allocrun.Result) {
 	if missing := r.Objects - r.SiteObjects; missing > 0 {
 		to.row(textfmt.Count(missing), "", "", share(missing, total), "(at no line: allocated before the profiler began, or after its profile)")
 	}
+}
+
+// placed returns a function's short name, with the line if there is one.
+func placed(function, file string, line int64) string {
+	if file == "" {
+		return shortName(function)
+	}
+	return fmt.Sprintf("%s (%s:%d)", shortName(function), filepath.Base(file), line)
 }
 
 // shownCallees is how many functions that allocate for a line are shown.

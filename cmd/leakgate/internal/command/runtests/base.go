@@ -32,12 +32,7 @@ type base struct {
 	o     *Options
 	found []gotest.Package // of this working tree
 	goEnv gotest.GoEnv
-}
-
-// A baseRun is the run of a base.
-type baseRun struct {
-	*revision.Revision
-	run *outcome.Run // without packages if nothing there uses leakcheck
+	run   *outcome.Run // without packages if nothing there uses leakcheck
 }
 
 // errBase is why a revision that exists could not be measured: then there is no verdict.
@@ -50,16 +45,16 @@ func (e *errBase) Unwrap() error { return e.err }
 // measureBase runs the tests of packages at the revision that o names, or finds the results of an
 // earlier measurement. It writes the golden files that they would have at that revision to the
 // directory goldens. say tells the user what goes on.
-func measureBase(c *cli.Context, o *Options, found []gotest.Package, goEnv gotest.GoEnv, goldens string, say func(string)) (*baseRun, error) {
+func measureBase(c *cli.Context, o *Options, found []gotest.Package, goEnv gotest.GoEnv, goldens string, say func(string)) (*base, error) {
 	r, err := revision.Find(o.dir, o.base)
 	if err != nil {
 		return nil, fmt.Errorf("-base: %w", err) // a wrong command line
 	}
-	run, err := (&base{r, c, o, found, goEnv}).measure(goldens, say)
-	if err != nil {
+	b := &base{Revision: r, c: c, o: o, found: found, goEnv: goEnv}
+	if b.run, err = b.measure(goldens, say); err != nil {
 		return nil, &errBase{fmt.Errorf("-base %s: %w", r, err)}
 	}
-	return &baseRun{r, run}, nil
+	return b, nil
 }
 
 func (b *base) measure(goldens string, say func(string)) (*outcome.Run, error) {
@@ -224,7 +219,7 @@ func (b *base) runAt(dir, reports, goldens string, packages []string) error {
 }
 
 // judge compares a run with the base. With auto it compares what grows, whichever test feeds it.
-func (b *baseRun) judge(run *outcome.Run, auto bool) {
+func (b *base) judge(run *outcome.Run, auto bool) {
 	run.Base = &outcome.Base{Name: b.Name, Commit: b.Commit}
 	var unmatched int
 	if auto {
@@ -265,7 +260,7 @@ func (b *baseRun) judge(run *outcome.Run, auto bool) {
 const maxUnmeasured = 5
 
 // addUnmeasured adds a problem for assertions that the base did not measure, and the reason.
-func (b *baseRun) addUnmeasured(run *outcome.Run, sites []compare.Site, why string) {
+func (b *base) addUnmeasured(run *outcome.Run, sites []compare.Site, why string) {
 	if len(sites) == 0 {
 		return
 	}

@@ -94,7 +94,7 @@ func newSession(c *cli.Context, o *Options) (*session, error) {
 			return nil, err
 		}
 	}
-	var against *baseRun
+	var against *base
 	if o.base != "" {
 		beat.At("measuring the base " + o.base)
 		say := func(text string) { fmt.Fprintln(d.Screen, text) }

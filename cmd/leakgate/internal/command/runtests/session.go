@@ -22,7 +22,7 @@ type session struct {
 	display    *present.Display
 	progress   *present.Progress // of the tests that run
 	report     *outcome.Run
-	base       *baseRun // nil without -base
+	base       *base // nil without -base
 	// of -auto
 	autoNotes, autoProblems []string
 	isolated                *isolate.Folder // nil without -isolate
