@@ -27,7 +27,7 @@ func suiteKinds(b *testing.B) []suiteKind {
 		{"Path", 10, retained(leakcheck.Path("leakcheck_test.benchHeap").MaxObjects(fewObjects + 1))},
 		{"Golden", 20, retained(leakcheck.Golden("suite"))},
 		{"Since", 10, retained(leakcheck.Type[*cutBlob]().None(), leakcheck.Since(base))},
-		{"Goroutines", 20, retained(leakcheck.Goroutines("leakcheck_test.fillBenchHeap").None())},
+		{"Goroutines", 20, retained(leakcheck.Goroutines("leakcheck_test.(*benchLeak).start").None())},
 		{"NoGrowth", 30, func() bool { return leakcheck.AssertNoGrowth(b, func() { _ = make([]byte, 100) }) }},
 		{"Collected", 20, func() bool { return leakcheck.AssertCollected(b, weak.Make(&cutBlob{}), "nothing refers to it") }},
 	}

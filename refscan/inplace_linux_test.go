@@ -100,6 +100,7 @@ var waysHeap [][]*byte
 // By default a small image is copied in place. A larger image, or one that is to have the memory of
 // C, is made by a fork.
 func TestSmallInPlace(t *testing.T) {
+	require.Slow(t)
 	self, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestWays$", "-test.v")

@@ -120,6 +120,7 @@ var soaked []*cargo
 // Snapshots under load neither crash nor hang nor leave anything behind. Each reports exactly what
 // the program keeps. It agrees with the collector, or says why it does not.
 func TestSoak(t *testing.T) {
+	require.Slow(t)
 	const kept = 500
 	for range kept {
 		soaked = append(soaked, newCargo())

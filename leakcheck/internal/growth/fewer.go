@@ -9,9 +9,9 @@ import (
 )
 
 // manyLeft bounds how many objects the first batch leaves, where each call leaves many: all batches
-// together then leave a million. A snapshot takes a quarter of a second for each million of them,
+// together then leave 800,000. A snapshot takes a quarter of a second for each million of them,
 // and thousands for each call tell as much after fewer calls.
-const manyLeft = 1_000_000 / (1<<(series.Intervals+1) - 1)
+const manyLeft = 800_000 / (1<<(series.Intervals+1) - 1)
 
 // objectsOfGoroutine is how many objects take as long in a snapshot as a goroutine with its stack.
 const objectsOfGoroutine = 200
