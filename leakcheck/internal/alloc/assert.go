@@ -121,8 +121,8 @@ func (x *experiment) sites(r *recording) []*site {
 // sizesUnknown is the error if a recording does not tell whether a bound holds.
 func (r *recording) sizesUnknown() error {
 	return &refscan.UnavailableError{
-		Cause:  fmt.Sprintf("the sizes of %s are not known: the heap used their pages for objects of several sizes in the course of the trace", textfmt.CountNoun(r.unsized, "object")),
-		Remedy: "let op collect no garbage, or call it less often (Iterations), so that memory is not used anew meanwhile",
+		Cause:  fmt.Sprintf("the sizes of %s are not known: the heap used their pages for other sizes meanwhile", textfmt.CountNoun(r.unsized, "object")),
+		Remedy: "let op collect no garbage, or call it less often (Iterations)",
 	}
 }
 

@@ -42,7 +42,7 @@ func ReportRetained(b *testing.B) {
 		// A loop over b.N may be over. A loop that does not allocate retains nothing: what it
 		// retained would be among the objects that were allocated earlier.
 		if by, _ := loopOf(b); by == 0 && since < n && earlier > n/100+fewAllocs {
-			b.Logf("leakcheck: ReportRetained could not tell what is retained: the loop may be over before it, since %d objects were allocated by then, and only %d after it; call it right before the loop, best one of b.Loop", earlier, since)
+			b.Logf("leakcheck: ReportRetained could not tell what is retained: %d objects were allocated before it, and only %d after it; call it right before the loop (b.Loop)", earlier, since)
 			return
 		}
 		nowObjects, nowBytes := onHeap()
@@ -53,7 +53,7 @@ func ReportRetained(b *testing.B) {
 		case err != nil:
 			b.Logf("leakcheck: ReportRetained does not count what only variables of the benchmark refer to (%v); "+keepVariables, err)
 		case inFrame:
-			b.Log("leakcheck: ReportRetained could not tell what variables of the benchmark retain: they lie on the stack, and what only they refer to is garbage before the heap is measured; " + keepVariables)
+			b.Log("leakcheck: ReportRetained could not tell what variables of the benchmark retain: what only they hold is garbage before the heap is measured; " + keepVariables)
 		}
 		b.ReportMetric(perIteration(nowBytes-bytes, b.N), "retained-B/op")
 		b.ReportMetric(perIteration(nowObjects-objects, b.N), "retained-objects/op")

@@ -239,7 +239,7 @@ func (r *recording) unplaced(where []*site) (lines []string) {
 		case maybe || placed+slack >= row.objects:
 			continue
 		case tiny:
-			why = "small objects without pointers share blocks, which the profiler counts once, so that not all have a place"
+			why = "small objects without pointers share blocks, which the profiler counts once"
 		default:
 			why = "when op was called again for the stacks, it did not allocate as many"
 		}

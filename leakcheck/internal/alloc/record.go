@@ -53,8 +53,8 @@ func takeTurn(wait time.Duration) (end func(), err error) {
 		return func() { <-tracing }, nil
 	case <-timeout.C:
 		return nil, &refscan.UnavailableError{
-			Cause:  "another AssertAllocs has not ended, and allocations can be counted for one at a time",
-			Remedy: "do not call AssertAllocs in an op of AssertAllocs; raise the timeout (go test -timeout) where many tests wait for each other",
+			Cause:  "another AssertAllocs has not ended, and only one can count at a time",
+			Remedy: "do not call AssertAllocs in its own op; raise -timeout where many tests wait for each other",
 		}
 	}
 }

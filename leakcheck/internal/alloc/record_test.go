@@ -230,7 +230,7 @@ func TestNestedRecordings(t *testing.T) {
 	require.NoError(t, err)
 	var u *refscan.UnavailableError
 	require.ErrorAs(t, inner, &u)
-	assert.Contains(t, u.Remedy, "in an op of AssertAllocs")
+	assert.Contains(t, u.Remedy, "in its own op")
 }
 
 // Reading a damaged trace ends, with an error or with figures.

@@ -67,7 +67,7 @@ func alike(t, shape reflect.Type, depth int) bool {
 }
 
 // shapeNote explains the names of rows for which only the shapes of type arguments are known.
-const shapeNote = "go.shape: the runtime is told the shape of type arguments alone (underlying types; all pointers are one); types of one shape count together"
+const shapeNote = "go.shape: the runtime is told only the shape of type arguments; types of one shape count together"
 
 // untoldArguments returns an error if a bound names type arguments, and op allocates objects for
 // which only the shapes of type arguments are known. A name does not tell the shape.

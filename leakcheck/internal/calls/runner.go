@@ -100,7 +100,7 @@ const stackText = 1 << 10
 func look() error {
 	beside := stackText * int64(runtime.NumGoroutine())
 	err := memory.LookBeside(beside)
-	if err != nil {
+	if short, ok := err.(*headroom.Shortage); ok && short.IsResident() {
 		debug.FreeOSMemory()
 		err = memory.Now(beside)
 	}

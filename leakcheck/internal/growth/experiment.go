@@ -88,21 +88,19 @@ func (x *Experiment) Judge() *assertion.Outcome {
 func (x *Experiment) judge() *assertion.Outcome {
 	x.run.NoteTimers(x.trial.Shared)
 	x.began = time.Now()
-	before := int64(math.MaxInt64) // no calls leave that much
-	if x.a.Req.Iterations == 0 && x.source.Elsewhere == nil {
-		before = alive()
-	}
+	before := alive()
 	batch := x.run.WarmUp(calls.WarmUp{Calls: x.a.Req.Warmup, Batch: x.a.Req.Iterations, Parts: warmUpParts})
 	if x.run.End() == calls.Failed {
 		return nil
 	}
 	batch = trial.BelowLimits(0, batch, x.run.Room())
 	x.run.Say()
-	if x.run.Ended() {
-		return x.outOfTime()
+	most := math.MaxInt
+	if x.a.Req.Iterations == 0 && x.source.Elsewhere == nil && x.run.Calls > 0 {
+		most = mostCalls(batch, x.run.Calls, before)
 	}
-	batch = fewer(batch, x.run.Calls, before)
-	if x.prover.provable(batch) {
+	batch = min(batch, most)
+	if !x.run.Ended() && x.prover.provable(batch) {
 		n := max(batch, minProofCalls)
 		r := x.prover.prove(n)
 		switch {
@@ -111,7 +109,7 @@ func (x *Experiment) judge() *assertion.Outcome {
 		case r.nothingNew && !r.longer:
 			return x.prover.proved(r)
 		case !r.nothingNew:
-			batch = fewer(max(batch, min(int(x.run.Calls), 2*n)), x.run.Calls, before)
+			batch = min(max(batch, min(int(x.run.Calls), 2*n)), most)
 		}
 	}
 	if x.run.Ended() {

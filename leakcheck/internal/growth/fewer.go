@@ -23,15 +23,15 @@ func alive() int64 {
 	return int64(sample[0].Value.Uint64()) + objectsOfGoroutine*int64(runtime.NumGoroutine())
 }
 
-// fewer returns the size of the first batch after so many calls: batch, or less if each call leaves
-// so many objects that all batches would leave more than manyLeft. before is what was alive before
+// mostCalls bounds the size of the first batch after so many calls, by how many objects each call
+// leaves: all batches together leave no more than manyLeft allows. before is what was alive before
 // the calls. Garbage counts until it is collected, which happens only where it would make the batch
 // smaller.
-func fewer(batch int, called, before int64) int {
+func mostCalls(batch int, called, before int64) int {
 	for collected := false; ; collected = true {
 		left := max(1, (alive()-before)/called)
-		n := min(batch, max(calls.MinBatch, int(manyLeft/left)))
-		if n == batch || collected {
+		n := max(calls.MinBatch, int(manyLeft/left))
+		if n >= batch || collected {
 			return n
 		}
 		runtime.GC()

@@ -10,7 +10,7 @@ import (
 
 // Where each call leaves thousands of objects, or many goroutines, fewer calls follow. Garbage does
 // not count.
-func TestFewer(t *testing.T) {
+func TestMostCalls(t *testing.T) {
 	var kept []*[2]*int
 	leave := func() (before int64) {
 		runtime.GC() // garbage from before hides as many objects
@@ -21,16 +21,15 @@ func TestFewer(t *testing.T) {
 		return before
 	}
 	before := leave()
-	assert.Equal(t, 250, fewer(250, 1<<30, before))
-	n := fewer(250, 10, before) // 20,000 objects a call
+	assert.True(t, mostCalls(250, 1<<30, before) >= 250)
+	n := mostCalls(250, 10, before) // 20,000 objects a call
 	assert.True(t, n >= calls.MinBatch && n < 10, n)
-	assert.Equal(t, calls.MinBatch, fewer(250, 1, before))
-	assert.Equal(t, 3, fewer(3, 1, before))
+	assert.Equal(t, calls.MinBatch, mostCalls(250, 1, before))
 	runtime.KeepAlive(kept)
 
 	before = leave()
 	kept = nil
-	assert.Equal(t, 250, fewer(250, 100, before))
+	assert.True(t, mostCalls(250, 100, before) >= 250)
 
 	stop := make(chan bool)
 	defer close(stop)
@@ -39,6 +38,6 @@ func TestFewer(t *testing.T) {
 	for range 2000 {
 		go func() { <-stop }()
 	}
-	n = fewer(250, 100, before) // 20 goroutines a call
+	n = mostCalls(250, 100, before) // 20 goroutines a call
 	assert.True(t, n > 10 && n < 50, n)
 }

@@ -146,7 +146,7 @@ func HeldBy(b *tree.Branch, env *environ.Environment) []string {
 		return []string{by}
 	}
 	if root.IsMissed() {
-		return []string{"held by nothing that a snapshot shows: the collector keeps them, but no path leads there, as to what a finalizer makes reachable again and again"}
+		return []string{"held by nothing that a snapshot shows: the collector keeps them, but no path leads there, as to what a finalizer revives"}
 	}
 	if IsGoroutineRecord(root) {
 		return []string{"held by the deferred calls of " + root.Name}

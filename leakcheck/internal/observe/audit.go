@@ -34,14 +34,14 @@ func Audit(r *refscan.Report) error {
 	}
 	if r.Collections > 0 && t.ExtraBytes <= limit {
 		return &refscan.UnavailableError{
-			Cause: fmt.Sprintf("the program collects garbage by itself while it allocates, so that what is alive cannot be told from what has just died: of %s alive %s may be either",
+			Cause: fmt.Sprintf("the program collects garbage itself while it allocates: what is alive cannot be told from what has just died: of %s alive %s may be either",
 				textfmt.ByteCount(t.LiveBytes), textfmt.ByteCount(t.MissedBytes)),
-			Remedy: "before the assertion, stop the goroutine that calls runtime.GC or debug.FreeOSMemory again and again, or those that allocate",
+			Remedy: "before the assertion, stop goroutines that call runtime.GC or debug.FreeOSMemory, or that allocate",
 		}
 	}
 	if r.Undecided && t.ExtraBytes <= limit {
 		return &refscan.UnavailableError{
-			Cause: fmt.Sprintf("the program goes on allocating, and there was no garbage collection after the snapshot to tell what had just died in it: of %s alive %s may have",
+			Cause: fmt.Sprintf("the program goes on allocating, and no garbage collection after the snapshot told what had just died in it: of %s alive %s may have",
 				textfmt.ByteCount(t.LiveBytes), textfmt.ByteCount(t.MissedBytes)),
 			Remedy: "let the goroutines that allocate come to rest before the assertion, or run less beside the test",
 		}

@@ -16,7 +16,7 @@ func TestAudit(t *testing.T) {
 	floor := AuditFloor * int64(runtime.GOMAXPROCS(0))
 	const live = 1 << 40
 	const mib = 1 << 20
-	const report, collects, allocates = "please report this as a bug of leakgate", "stop the goroutine that calls runtime.GC", "let the goroutines that allocate come to rest"
+	const report, collects, allocates = "please report this as a bug of leakgate", "stop goroutines that call runtime.GC", "let the goroutines that allocate come to rest"
 	for name, c := range map[string]struct {
 		report     refscan.Report
 		says       []string // nil: it is sound

@@ -167,7 +167,7 @@ func (d *doubts) notes() []string {
 // error says that doubts stay.
 func (d *doubts) error() error {
 	return &refscan.UnavailableError{
-		Cause: fmt.Sprintf("%s found up to %s more alive than before op, more than the bound; that counts what was allocated while they marked, and there were not enough snapshots while op ran to tell (%d)",
+		Cause: fmt.Sprintf("%s found up to %s more alive than before op, more than the bound; that counts what was allocated while they marked, and there were too few snapshots while op ran to tell (%d)",
 			textfmt.CountNoun(int64(len(d.phases)), "mark phase"), textfmt.ByteCount(d.most), d.taken),
 		Remedy: "let op take longer and less run at the same time, leave Iterations out, or raise the bound",
 	}

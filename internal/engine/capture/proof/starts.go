@@ -72,8 +72,10 @@ type startFinder struct {
 // code is what the code of a function leads to: entries of functions.
 type code struct {
 	calls, refers []uint64
-	dynamic       bool // it calls functions that the code does not name
-	starts        bool // it has a go statement
+	// it calls functions that the code does not name, or has a constant func value, or puts objects
+	// on the heap: a closure among them may be started by whoever gets it, such as iter.Pull
+	dynamic bool
+	starts  bool // it has a go statement
 }
 
 func (s *startFinder) find(is func(name string) bool) {
@@ -298,11 +300,13 @@ func (s *startFinder) scan(f debuginfo.Func, visit func(next uint64, to *code)) 
 			if to, ok = s.funcValue(addr); !ok {
 				return
 			}
-			c.refers = []uint64{to.Entry}
+			c.refers, c.dynamic = []uint64{to.Entry}, true
 		case to.Entry+s.bias != addr:
 			return
 		case called:
 			c.calls, c.starts = []uint64{to.Entry}, slices.Contains(goStatements, to.Name)
+			// In Go 1.27 there is a function for each size (runtime/malloc_generated.go).
+			c.dynamic = to.Name == "runtime.newobject" || strings.HasPrefix(to.Name, "runtime.mallocgc")
 		default:
 			c.refers = []uint64{to.Entry}
 		}

@@ -57,6 +57,10 @@ func (s *Shortage) Way() string {
 	return way + ", or let the test keep less"
 }
 
+// IsResident reports whether memory that is given back to the system makes room: not below a limit
+// on address space or data, which counts what is mapped.
+func (s *Shortage) IsResident() bool { return s.amount(Need{Resident: 1}) > 0 }
+
 // mib converts bytes to MiB and rounds up.
 func mib(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
 

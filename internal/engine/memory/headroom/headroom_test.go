@@ -54,6 +54,7 @@ func TestGroupsV1(t *testing.T) {
 	require.ErrorAs(t, err, &short)
 	assert.EqualError(t, err, "121 MiB more memory are needed, and memory.limit_in_bytes of the cgroup /docker leaves 120 MiB")
 	assert.Contains(t, short.Way(), "to 1001 MiB or more")
+	assert.True(t, short.IsResident())
 	require.ErrorContains(t, s.Check(Need{Resident: 900 * mb}), "cgroup /docker leaves")
 
 	// A container without its own cgroup namespace: its group is the root of the mount.
@@ -173,6 +174,7 @@ func TestResourceLimits(t *testing.T) {
 	var short *Shortage
 	require.ErrorAs(t, err, &short)
 	assert.Contains(t, short.Way(), "raise ulimit -d to 101 MiB")
+	assert.False(t, short.IsResident())
 }
 
 func TestMachine(t *testing.T) {

@@ -29,7 +29,8 @@ const (
 	watchMargin = 3 << 20
 	measureEach = 50 * time.Millisecond
 	// By how much the runtime lets the heap grow at once: if the system refuses that, it ends the
-	// process (go1.26 runtime/mheap.go, grow).
+	// process (go1.26 runtime/mheap.go, grow). Room is left for two of them: the collection that
+	// gives memory back takes some itself.
 	heapGrowth = 4 << 20
 )
 
@@ -68,7 +69,7 @@ func (w *Watch) Now(beside int64) error {
 
 func (w *Watch) measure(now time.Duration, beside int64) error {
 	n := watchMargin + beside
-	limits, margin := w.Limits(), Need{Resident: n, Private: n + heapGrowth, Address: n}
+	limits, margin := w.Limits(), Need{Resident: n, Private: n + 2*heapGrowth, Address: n + 2*heapGrowth}
 	w.measured, w.resident, w.room = now, residentBytes(), math.MaxInt64
 	for i := range limits {
 		w.room = min(w.room, limits[i].Room)

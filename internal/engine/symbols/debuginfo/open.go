@@ -227,11 +227,12 @@ const (
 	linkPerByte = 20 // of the program
 )
 
-// indexFixed and indexPerByte bound what it takes to index debug information: 38 MB for a test
-// binary of 10 MB.
+// indexFixed and indexPerByte bound what it takes to index debug information: 56 MB for a test
+// binary of 10 MB. 46 MB were seen, and with 38 MB the kernel ended one process in two.
 const (
 	indexFixed   = 8 << 20
-	indexPerByte = 3 // of the program
+	indexPerByte = 5        // of the program
+	heapArena    = 64 << 20 // address space that the heap reserves at once (go1.26 runtime/malloc.go)
 )
 
 // memoryForIndex returns an *Unavailable if a limit leaves too little for an index.
@@ -241,7 +242,7 @@ func (o *opening) memoryForIndex() error {
 		return nil // reading the file will say why
 	}
 	n := indexFixed + indexPerByte*info.Size()
-	if short := (*headroom.Shortage)(nil); errors.As(system.Check(headroom.Need{Resident: n, Private: n, Address: n}), &short) {
+	if short := (*headroom.Shortage)(nil); errors.As(system.Check(headroom.Need{Resident: n, Private: n, Address: n + heapArena}), &short) {
 		return &Unavailable{Cause: "there is not enough memory to index the program's debug information", Remedy: short.Way(), Err: short}
 	}
 	return nil

@@ -206,6 +206,29 @@ type Outer struct {
 
 func (o *Outer) Begin() { go o.Loop() }
 
+// Feed returns a closure, which others may start.
+//
+//go:noinline
+func Feed(last int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := range last {
+			if !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// Ones does so, too, and its closure has nothing of its own.
+//
+//go:noinline
+func Ones() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for yield(1) {
+		}
+	}
+}
+
 func Use() {
 	c := make(chan int, 100)
 	close(gate)
@@ -240,4 +263,9 @@ func Use() {
 	Pulled()
 	Late(c)
 	(&Outer{Base: Base{c}}).Begin()
+	for _, seq := range []iter.Seq[int]{Feed(2), Ones()} {
+		next, stop := iter.Pull(seq)
+		next()
+		stop()
+	}
 }
