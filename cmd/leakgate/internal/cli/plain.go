@@ -25,10 +25,18 @@ func NewPlain(w io.Writer, colors bool) io.Writer {
 	return &plainWriter{to: w, colors: colors, begins: true}
 }
 
+// PlainText escapes text as NewPlain does.
+func PlainText(text string) string { return (&plainWriter{begins: true}).all(text) }
+
+// PlainLine escapes text as NewPlain does, and line ends and tabs, too: a name stays in its cell of
+// a table.
+func PlainLine(text string) string { return (&plainWriter{oneLine: true}).all(text) }
+
 // plainWriter keeps the state of a text between writes.
 type plainWriter struct {
 	to      io.Writer
 	colors  bool
+	oneLine bool   // line ends and tabs are escaped, too
 	begins  bool   // nothing but white space is on the line so far
 	pending []byte // the beginning of a character, or of what has to be escaped as a whole
 }
@@ -55,6 +63,15 @@ func (p *plainWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
+// all returns a whole text, escaped.
+func (p *plainWriter) all(text string) string {
+	var out bytes.Buffer
+	for rest := []byte(text); len(rest) > 0; {
+		rest = rest[p.next(&out, rest):]
+	}
+	return out.String()
+}
+
 // isPartial reports whether a text may be the beginning of a character, command or color of which
 // the rest is not written yet.
 func (p *plainWriter) isPartial(text []byte) bool {
@@ -75,7 +92,7 @@ func (p *plainWriter) next(out *bytes.Buffer, text []byte) int {
 	}
 	begins := p.begins
 	r, size := utf8.DecodeRune(text)
-	p.begins = r == '\n' || begins && unicode.IsSpace(r)
+	p.begins = !p.oneLine && (r == '\n' || begins && unicode.IsSpace(r))
 	switch {
 	case begins && bytes.HasPrefix(text, lineCommand):
 		out.WriteString(`:\:`)
@@ -83,7 +100,7 @@ func (p *plainWriter) next(out *bytes.Buffer, text []byte) int {
 	case bytes.HasPrefix(text, anyCommand):
 		out.WriteString(`##\[`)
 		return len(anyCommand)
-	case r == '\n' || r == '\t':
+	case !p.oneLine && (r == '\n' || r == '\t'):
 		out.WriteRune(r)
 	case r == utf8.RuneError && size == 1, r < 0x80 && unicode.IsControl(r):
 		fmt.Fprintf(out, `\x%02x`, text[0])

@@ -32,9 +32,24 @@ func TestPlain(t *testing.T) {
 			}
 			require.Equal(t, want, b.String(), "%q in parts of %d", text, size)
 		}
+		require.Equal(t, want, cli.PlainText(text))
 	}
 	var b strings.Builder
 	_, err := cli.NewPlain(&b, true).Write([]byte("\x1b[31mred\x1b[0m \x1b[8mhidden\n"))
 	require.NoError(t, err)
 	require.Equal(t, "\x1b[31mred\x1b[0m \\x1b[8mhidden\n", b.String())
+}
+
+// Escaped text of one line has no line ends, and is the same when it is escaped once more.
+func TestPlainLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                         "",
+		"TestÜ/sub":                "TestÜ/sub",
+		"\x1b]0;t\x07\n::x\r\n\ty": `\x1b]0;t\x07\x0a::x\x0d\x0a\x09y`,
+		"##[group]\u2028\xff":      `##\[group]\u2028\xff`,
+		"\xc3":                     `\xc3`,
+	} {
+		require.Equal(t, want, cli.PlainLine(text))
+		require.Equal(t, want, cli.PlainLine(want))
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 )
 
@@ -87,11 +88,16 @@ func StopCommands(w io.Writer) (resume func()) {
 	return func() { once.Do(func() { _, _ = fmt.Fprintf(w, "::%s::\n", token) }) }
 }
 
-// commandData and commandProperty escape what ends a workflow command, or a property of it.
-func commandData(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
-}
+// commandData and commandProperty escape what ends a workflow command, or a property of it. They
+// also escape what a terminal may take for a command: the log shows annotations, too. A property is
+// one line.
+func commandData(s string) string { return encode(cli.PlainText(s)) }
 
 func commandProperty(s string) string {
-	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(commandData(s))
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(encode(cli.PlainLine(s)))
+}
+
+// encode encodes what a workflow command cannot have in it.
+func encode(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }

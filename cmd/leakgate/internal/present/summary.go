@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
@@ -60,7 +61,7 @@ func leaksOf(run *outcome.Run) []*leak {
 	var all []*leak
 	at := make(map[string]*leak) // by fingerprint
 	each(run, func(p *outcome.Package, a *outcome.Assertion) {
-		test := p.ImportPath + "." + a.Test
+		test := nameOf(p, a.Test)
 		for _, f := range a.Findings {
 			if a.Known || !f.IsLeak() {
 				continue
@@ -98,13 +99,19 @@ func (s Summary) leaks(b *strings.Builder, run *outcome.Run) {
 	}
 }
 
+// nameOf returns the name of a test, or of its package, on one line: another machine may have
+// written it.
+func nameOf(p *outcome.Package, test string) string {
+	return cli.PlainLine(strings.TrimSuffix(p.ImportPath+"."+test, "."))
+}
+
 // undecided writes why assertions could not tell, and the way out.
 func (s Summary) undecided(b *strings.Builder, run *outcome.Run) {
 	each(run, func(p *outcome.Package, a *outcome.Assertion) {
 		if a.Verdict != verdict.Unknown {
 			return
 		}
-		fmt.Fprintf(b, "\ncould not tell: %s.%s: %s\n", p.ImportPath, a.Test, cmp.Or(a.Cause, "no cause given"))
+		fmt.Fprintf(b, "\ncould not tell: %s: %s\n", nameOf(p, a.Test), cmp.Or(a.Cause, "no cause given"))
 		if a.Remedy != "" {
 			fmt.Fprintf(b, "  %s\n", a.Remedy)
 		}
@@ -118,7 +125,7 @@ func (s Summary) misused(b *strings.Builder, run *outcome.Run) {
 		if !a.Misuse {
 			return
 		}
-		fmt.Fprintf(b, "%swrong assertion: %s.%s: %s\n", first, p.ImportPath, a.Test, strings.TrimPrefix(textfmt.FirstLine(a.Message), "leakcheck: "))
+		fmt.Fprintf(b, "%swrong assertion: %s: %s\n", first, nameOf(p, a.Test), strings.TrimPrefix(textfmt.FirstLine(a.Message), "leakcheck: "))
 		first = ""
 	})
 }
@@ -130,7 +137,7 @@ func (s Summary) goldens(b *strings.Builder, run *outcome.Run) {
 		if a.Golden == nil || a.Golden.Status != "created" && a.Golden.Status != "updated" {
 			return
 		}
-		fmt.Fprintf(b, "%sgolden %s: %s %s%s\n", first, a.Golden.Status, p.ImportPath, a.Golden.File, changesText(a.GoldenChanges))
+		fmt.Fprintf(b, "%sgolden %s: %s %s%s\n", first, a.Golden.Status, nameOf(p, ""), cli.PlainLine(a.Golden.File), changesText(a.GoldenChanges))
 		first = ""
 		if a.Golden.Status == "created" {
 			return
@@ -176,17 +183,17 @@ func (s Summary) failures(b *strings.Builder, run *outcome.Run) {
 	}
 	for _, p := range run.Packages {
 		if p.Status == outcome.StatusBuildFailed {
-			line("did not build: %s", p.ImportPath)
+			line("did not build: %s", nameOf(p, ""))
 		}
 		for _, f := range p.Failures {
 			switch {
 			case f.Kind != outcome.KindOther:
 			case f.Test != "":
-				line("failed for other reasons: %s.%s", p.ImportPath, f.Test)
+				line("failed for other reasons: %s", nameOf(p, f.Test))
 			case p.Crashed:
-				line("failed for other reasons: %s: %s", p.ImportPath, crash("its", p))
+				line("failed for other reasons: %s: %s", nameOf(p, ""), crash("its", p))
 			default:
-				line("failed for other reasons: %s: its test binary failed though its tests passed", p.ImportPath)
+				line("failed for other reasons: %s: its test binary failed though its tests passed", nameOf(p, ""))
 			}
 		}
 	}

@@ -3,10 +3,13 @@ package present
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 )
 
-// A table has one set of columns through all its sections, which text/tabwriter cannot do. The last
-// column is cut where a line would be wider than width, in columns; 0: it is never cut.
+// A table has names from elsewhere in it, so it escapes all text: a cell is on one line. It has one
+// set of columns through all its sections, which text/tabwriter cannot do. The last column is cut
+// where a line would be wider than width, in columns; 0: it is never cut.
 type table struct {
 	header []string
 	width  int
@@ -18,8 +21,17 @@ type tableRow struct {
 	cells   []string // as many as the header has
 }
 
-func (t *table) section(name string) { t.rows = append(t.rows, tableRow{section: name}) }
-func (t *table) row(cells []string)  { t.rows = append(t.rows, tableRow{cells: cells}) }
+func (t *table) section(name string) {
+	t.rows = append(t.rows, tableRow{section: cli.PlainLine(name)})
+}
+
+func (t *table) row(cells []string) {
+	r := tableRow{cells: make([]string, len(cells))}
+	for i, cell := range cells {
+		r.cells[i] = cli.PlainLine(cell)
+	}
+	t.rows = append(t.rows, r)
+}
 
 // write draws the table. paint may add colour to a cell that has its full width.
 func (t *table) write(b *strings.Builder, paint func(column int, cell string) string) {

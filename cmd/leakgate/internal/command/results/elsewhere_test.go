@@ -54,7 +54,7 @@ func TestNamesFromElsewhere(t *testing.T) {
 		c := &cli.Context{Stdout: &out, Stderr: &out, Help: func(*cli.Context, string) int { return cli.Usage }}
 		code := command(c)
 		text := out.String()
-		require.Contains(t, text, `:\:add-mask::x`, "%s: %d", name, code)
+		require.Contains(t, text, `:add-mask::x`, "%s: %d", name, code)
 		require.NotRegexp(t, `(?m)^\s*::|##\[|[\x00-\x08\x0b-\x1f\x7f]`, text, name)
 	}
 	var out bytes.Buffer
@@ -64,4 +64,5 @@ func TestNamesFromElsewhere(t *testing.T) {
 	require.True(t, found, out.String())
 	require.Empty(t, stopped)
 	require.NotContains(t, after, "\n::add-mask::x")
+	require.NotRegexp(t, `[\x00-\x08\x0b-\x1f\x7f]`, after, "annotations are shown in the log, too")
 }

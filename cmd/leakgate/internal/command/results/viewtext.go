@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/present"
 	"github.com/leakgate/leakgate/internal/symbol"
@@ -29,7 +30,7 @@ func (v *viewed) text(w io.Writer, o *ViewOptions) error {
 	var b strings.Builder
 	for _, p := range v.Run.Packages {
 		for _, a := range p.Assertions {
-			fmt.Fprintf(&b, "%s  %s.%s #%d\n", a.Verdict, p.ImportPath, a.Test, a.Seq)
+			fmt.Fprintf(&b, "%s  %s #%d\n", a.Verdict, cli.PlainLine(p.ImportPath+"."+a.Test), a.Seq)
 			for _, f := range a.Findings {
 				b.WriteString(wrapped(f.ShortFingerprint()+"  "+f.Text, "  ", textColumns))
 			}

@@ -7,8 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/outcome"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/page"
 	"github.com/leakgate/leakgate/internal/symbol"
+	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -89,4 +91,13 @@ func TestTextFolds(t *testing.T) {
 `, text(all, 12))
 	require.Contains(t, text(all, math.MaxInt), "net/http.x")
 	require.Contains(t, text(standard, 12), "net/http.x")
+}
+
+// A name that another machine has written stays on its line.
+func TestTextKeepsNamesOnALine(t *testing.T) {
+	p := &outcome.Package{ImportPath: "p\n::q", Assertions: []*outcome.Assertion{{Result: verdict.Result{Test: "T\r\n\x1bx", Seq: 1, Verdict: verdict.Pass}}}}
+	var b strings.Builder
+	v := &viewed{comparand: &comparand{Run: &outcome.Run{Packages: []*outcome.Package{p}}}}
+	require.NoError(t, v.text(&b, new(ViewOptions)))
+	require.Equal(t, `pass  p\x0a::q.T\x0d\x0a\x1bx #1`+"\n", b.String())
 }
