@@ -34,7 +34,8 @@ and the files "leakgate.json" and "leak.html" that lie here. It touches nothing 
 type Dir struct {
 	Path string // absolute
 
-	adopted int64 // bytes that Adopt has copied
+	adopted int64    // bytes that Adopt has copied
+	made    []string // files and folders that Open made where no artifacts directory was, the last first
 
 	marker *os.File // locked: two runs at a time would mix their records, or remove each other's
 }
@@ -79,6 +80,24 @@ func (d *Dir) Close() {
 	}
 }
 
+// Discard closes the directory and removes what Open and others have written to it. The directory
+// itself goes, too, with the folders above it that Open made. One that was there before stays,
+// without a run.
+func (d *Dir) Discard() error {
+	err := d.clear()
+	var left []string
+	for _, path := range d.made { // without its marker first, so that no other run takes it meanwhile
+		if os.Remove(path) != nil {
+			left = append(left, path)
+		}
+	}
+	d.Close()
+	for _, path := range left { // Windows removes no file that is open
+		_ = os.Remove(path)
+	}
+	return err
+}
+
 // Reset removes all records, for another run of the tests.
 func (d *Dir) Reset() error {
 	if err := os.RemoveAll(d.Records()); err != nil {
@@ -115,6 +134,7 @@ func (d *Dir) claim() error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	missing := missingFolders(d.Path)
 	if err := os.MkdirAll(d.Path, 0o777); err != nil {
 		return err
 	}
@@ -125,12 +145,28 @@ func (d *Dir) claim() error {
 	if len(entries) > 0 {
 		return fmt.Errorf("it has files (%s, ...) and was not made by leakgate: give another with -o, or empty it", entries[0].Name())
 	}
+	ignore := filepath.Join(d.Path, ignoreName)
+	d.made = append([]string{ignore, marker}, missing...)
 	// The marker comes first: a run that dies before the second file is written leaves a directory
 	// that the next run can use.
 	if err := os.WriteFile(marker, []byte(markerText), 0o666); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(d.Path, ignoreName), []byte("*\n"), 0o666)
+	return os.WriteFile(ignore, []byte("*\n"), 0o666)
+}
+
+// missingFolders returns path and the folders above it that are not there, path first.
+func missingFolders(path string) (missing []string) {
+	for {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return missing
+		}
+		missing = append(missing, path)
+		if filepath.Dir(path) == path { // a drive of Windows
+			return missing
+		}
+		path = filepath.Dir(path)
+	}
 }
 
 // clear removes what an earlier run wrote.

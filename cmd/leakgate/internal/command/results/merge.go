@@ -77,18 +77,27 @@ func (o *MergeOptions) merge(c *cli.Context) (*outcome.Run, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	for i, run := range shards {
-		if err := adopt(dir, o.reports[i], run); err != nil {
-			return nil, err
-		}
+	if err := o.fill(dir, shards, merged, c.Env); err != nil {
+		return nil, errors.Join(err, dir.Discard())
 	}
-	var json present.Presenter = present.JSON{}
-	unwritten := dir.WriteReport(func(w io.Writer) error { return json.Present(w, merged) })
-	unwritten = errors.Join(unwritten, page.WriteInto(dir, merged, "", c.Env))
 	d := present.OpenDisplay(c.Stdout, c.Env)
 	summary := present.Summary{Artifacts: o.artifacts, Page: filepath.Join(o.artifacts, artifacts.PageName), Color: d.Color}
 	text := func() error { return summary.Present(cli.NewPlain(d.Screen, d.Color), merged) }
-	return merged, errors.Join(unwritten, o.formats.Show(merged, "", c.Env, d.Screen, text))
+	return merged, o.formats.Show(merged, "", c.Env, d.Screen, text)
+}
+
+// fill writes the merged artifacts directory. If it fails, part of it is there.
+func (o *MergeOptions) fill(dir *artifacts.Dir, shards []*outcome.Run, merged *outcome.Run, env []string) error {
+	for i, run := range shards {
+		if err := adopt(dir, o.reports[i], run); err != nil {
+			return err
+		}
+	}
+	var json present.Presenter = present.JSON{}
+	if err := dir.WriteReport(func(w io.Writer) error { return json.Present(w, merged) }); err != nil {
+		return err
+	}
+	return page.WriteInto(dir, merged, "", env)
 }
 
 // checkOutside refuses a report in the directory that is about to be cleared.
