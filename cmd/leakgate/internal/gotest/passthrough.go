@@ -58,6 +58,20 @@ func ParsePassthrough(args []string) (Passthrough, error) {
 	return p, nil
 }
 
+// All returns arguments for behind "--" that mean what the user's mean.
+func (p Passthrough) All() []string {
+	var all []string
+	for _, f := range []struct {
+		name   string
+		values []string
+	}{{"ldflags", p.LDFlags}, {"tags", p.Tags}, {"exec", p.Exec}} {
+		for _, value := range f.values {
+			all = append(all, "-"+f.name+"="+value)
+		}
+	}
+	return append(all, p.Args...)
+}
+
 // Flag returns the value of a flag that the user gave after "--" or in GOFLAGS, "" for a flag
 // without a value, and whether the flag was given. Arguments after -args are no flags of go test's.
 func (inv *Invocation) Flag(name string) (value string, ok bool) {

@@ -215,12 +215,21 @@ const slowBeside = 4
 // functions than a line can name, it is the whole package, with three times as long to tell them
 // apart.
 func (o *Options) again() func(pkg string, functions []string) string {
-	flags := ""
+	flags, behind := "", ""
+	if o.dir != "" {
+		flags += " -C " + word(o.dir)
+	}
 	if o.tags != "" {
-		flags += " -tags " + o.tags
+		flags += " -tags " + word(o.tags)
 	}
 	if o.race {
 		flags += " -race"
+	}
+	if users := o.passthrough.All(); len(users) > 0 {
+		behind = " --"
+		for _, arg := range users {
+			behind += " " + word(arg)
+		}
 	}
 	const most = 10
 	return func(pkg string, functions []string) string {
@@ -229,9 +238,9 @@ func (o *Options) again() func(pkg string, functions []string) string {
 			if o.run != "" {
 				flags += " -run " + quoted(o.run)
 			}
-			return fmt.Sprintf("leakgate run -auto%s -auto-time %s %s", flags, longer(o.auto.time), pkg)
+			return fmt.Sprintf("leakgate run -auto%s -auto-time %s %s%s", flags, longer(o.auto.time), pkg, behind)
 		}
-		return fmt.Sprintf("leakgate run -auto%s -run %s %s", flags, quoted(finding.Pattern(functions)), pkg)
+		return fmt.Sprintf("leakgate run -auto%s -run %s %s%s", flags, quoted(finding.Pattern(functions)), pkg, behind)
 	}
 }
 
@@ -250,6 +259,15 @@ func longer(d time.Duration) string {
 
 // quoted quotes a word for a shell.
 func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+
+// word quotes a word for a shell if a shell would take it for anything else.
+func word(word string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%"
+	if word == "" || strings.Trim(word, plain) != "" {
+		return quoted(word)
+	}
+	return word
+}
 
 // conclude writes findings and notes when all packages have ended.
 func (a *autoRun) conclude() error {

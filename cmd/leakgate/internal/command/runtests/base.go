@@ -170,14 +170,7 @@ func (o *Options) baseArgs() []string {
 	if o.isolate {
 		args = append(args, "-isolate")
 	}
-	args = append(args, "--")
-	for _, flags := range o.passthrough.LDFlags {
-		args = append(args, "-ldflags="+flags)
-	}
-	for _, program := range o.passthrough.Exec {
-		args = append(args, "-exec="+program)
-	}
-	return append(args, o.passthrough.Args...)
+	return append(append(args, "--"), o.passthrough.All()...)
 }
 
 // packagesAt returns the packages that also have tests with leakcheck in w.
