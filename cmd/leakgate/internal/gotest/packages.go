@@ -54,12 +54,13 @@ func (e *LoadError) Error() string { return strings.Join(e.Problems, "\n") }
 // one "go list -deps -test": nothing is parsed beyond imports, and nothing type-checked. The error
 // is a *LoadError if the go command ran.
 func Packages(cfg Query, patterns []string) (found []Package, matched int, err error) {
+	env, buildFlags := ForLoad(cfg.Dir, cfg.Env, cfg.BuildFlags)
 	roots, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps |
 			packages.NeedForTest | packages.NeedModule,
 		Dir:        cfg.Dir,
-		Env:        append(cfg.Env[:len(cfg.Env):len(cfg.Env)], "GOPACKAGESDRIVER=off"),
-		BuildFlags: cfg.BuildFlags,
+		Env:        append(env[:len(env):len(env)], "GOPACKAGESDRIVER=off"),
+		BuildFlags: buildFlags,
 		Tests:      true,
 	}, patterns...)
 	if err != nil {

@@ -85,7 +85,8 @@ func (o *Options) check(c *cli.Context) ([]leakvet.Finding, error) {
 		return nil, err
 	}
 	inv := &gotest.Invocation{Tags: o.tags}
-	found, err := leakvet.Check(packages.Config{Dir: o.dir, Env: c.Env, BuildFlags: inv.BuildFlags()}, o.patterns)
+	env, buildFlags := gotest.ForLoad(o.dir, c.Env, inv.BuildFlags())
+	found, err := leakvet.Check(packages.Config{Dir: o.dir, Env: env, BuildFlags: buildFlags}, o.patterns)
 	if err != nil {
 		return nil, fmt.Errorf("cannot load packages:\n%w", err)
 	}
