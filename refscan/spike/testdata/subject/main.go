@@ -62,8 +62,9 @@ func limit() {
 func holdForAWhile(spikes <-chan *spike.Spike) *spike.Spike {
 	var rows [][]byte
 	// A collection in between would be a spike of some of them, of which the memory profiler has yet to
-	// publish where they were allocated.
+	// publish where they were allocated. One that is under way would take the first of them for usual.
 	percent := debug.SetGCPercent(-1)
+	runtime.GC()
 	for range 24 {
 		rows = append(rows, make([]byte, mib))
 	}
