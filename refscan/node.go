@@ -63,8 +63,7 @@ type RootInfo struct {
 // are Ended, the bytes that nothing reaches, and those that are room for more; the Elems of maps;
 // and Len, Cap and Beyond of slices that are shorter than the arrays that they keep alive. These
 // three are 0 where a reference of another kind leads to the array, too, or where one that is found
-// later reaches further into it. Add and Sub add and subtract the figures of
-// nodes.
+// later reaches further into it. Add and Sub add and subtract those of nodes.
 type Figures = attribute.Figures
 
 // A Node is a root, or the set of objects that one kind of reference from its parent's objects

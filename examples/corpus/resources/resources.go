@@ -49,7 +49,7 @@ var Group = judge.Group{Name: "resources", Cases: []judge.Case{
 
 	{Name: "Mapped", Leak: mapped(false), Fixed: mapped(true), Grows: addresses.PerCall(32 << 10), Culprit: `\+32\.0 KiB/op: anonymous memory\n.*\n.*not unmapped`, SaysWithRace: "could not tell, and did not judge: +32.0 KiB/op: anonymous memory"},
 	{Name: "MappedView", Leak: viewed(16384, 10, false), Fixed: viewed(16384, 10, true), Grows: addresses.PerCall(16384), Culprit: `\+16\.0 KiB/op: .*/text, with .*resources\.views`},
-	{Name: "MappedLost", Leak: mappedLost(false), Fixed: mappedLost(true), Grows: addresses.PerCall(mapSize), Culprit: `(\+32\.0 KiB/op: anonymous memory, with .*|\+1\.0\d entries/op .* via )syscall\.mapper\.active\n    the usual cause: Munmap is not called for what syscall\.Mmap returned`},
+	{Name: "MappedLost", Leak: mappedLost(false), Fixed: mappedLost(true), Grows: addresses.PerCall(mapSize), Culprit: `\+32\.0 KiB/op: anonymous memory, with .*syscall\.mapper\.active\n    the usual cause: Munmap is not called for what syscall\.Mmap returned`, CulpritWithRace: `\+1\.0\d entries/op .* via syscall\.mapper\.active\n    the usual cause: Munmap is not called for what syscall\.Mmap returned`},
 	{Name: "MappedFile", Leak: mappedFile(false), Fixed: mappedFile(true), Grows: addresses.PerCall(4096), Culprit: `\+4\.0 KiB/op: .*/text, with .*resources\.views`},
 	{Name: "Threads", Leak: threads(false), Fixed: threads(true), Grows: osThreads, Calls: 4, Culprit: `\+1\.00 goroutine/op .*in .*resources\.`},
 	{Name: "Stack", Leak: recursing(false), Fixed: recursing(true), Grows: stackBytes.After(60).PerCall(2048), Calls: 100, Culprit: `B/op: goroutine stack`},

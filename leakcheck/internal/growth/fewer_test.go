@@ -21,15 +21,16 @@ func TestMostCalls(t *testing.T) {
 		return before
 	}
 	before := leave()
-	assert.True(t, mostCalls(250, 1<<30, before) >= 250)
+	assert.Equal(t, 250, min(250, mostCalls(250, 1<<30, before)))
 	n := mostCalls(250, 10, before) // 20,000 objects a call
 	assert.True(t, n >= calls.MinBatch && n < 10, n)
 	assert.Equal(t, calls.MinBatch, mostCalls(250, 1, before))
+	assert.Equal(t, 3, min(3, mostCalls(3, 1, before)))
 	runtime.KeepAlive(kept)
 
 	before = leave()
 	kept = nil
-	assert.True(t, mostCalls(250, 100, before) >= 250)
+	assert.Equal(t, 250, min(250, mostCalls(250, 100, before)))
 
 	stop := make(chan bool)
 	defer close(stop)

@@ -22,6 +22,9 @@ type Case struct {
 	// Also is a text that must be anywhere in the message.
 	Also string
 
+	// CulpritWithRace takes the place of Culprit with -race, if it is not empty: what Culprit names
+	// is not judged with the race detector.
+	CulpritWithRace string
 	// SaysWithRace is a text in the log with -race, if AssertNoGrowth cannot judge the leak with
 	// -race.
 	SaysWithRace string

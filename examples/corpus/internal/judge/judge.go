@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"strings"
@@ -55,6 +56,9 @@ func (s totals) String() string {
 func judge(t *testing.T, name string, c Case) (sum totals) {
 	if c.Leak != nil {
 		sum.leaks = 1
+		if withRace {
+			c.Culprit = cmp.Or(c.CulpritWithRace, c.Culprit)
+		}
 		r := run(t, "leak", name, c, c.Leak)
 		named := r.found() && r.names(c)
 		found := r.found()
