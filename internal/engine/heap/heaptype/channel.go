@@ -59,8 +59,14 @@ func (tt *Table) channelAt(addr uint64) *Type {
 	if elem == nil {
 		return nil
 	}
+	if t := elem.channel.Load(); t != nil {
+		return t
+	}
 	defer tt.done()
-	return tt.maker().channelOf(elem)
+	t := tt.maker().channelOf(elem)
+	tt.publish()
+	elem.channel.Store(t)
+	return t
 }
 
 // ChannelEdge returns a reference to the channel at an address.
@@ -72,8 +78,8 @@ func (tt *Table) ChannelEdge(addr uint64) (e Edge, ok bool) {
 // channelOf returns the type of channels of such elements. The debug information may lack it, and
 // have a type with a name of its own, or channels of another type of the same name.
 func (k *maker) channelOf(elem *Type) *Type {
-	if elem.channel != nil {
-		return elem.channel
+	if t := elem.channel.Load(); t != nil {
+		return t
 	}
 	name := "chan " + elem.Name
 	id, _ := k.names.TypeByName(name)
@@ -85,7 +91,6 @@ func (k *maker) channelOf(elem *Type) *Type {
 		k.addOp(t, Op{Kind: opChan, Type: t})
 		k.number(t)
 	}
-	elem.channel = t
 	return t
 }
 

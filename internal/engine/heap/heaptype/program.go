@@ -108,7 +108,12 @@ func listIn[T any](p *program, n int) []T {
 }
 
 // newIn returns a zero value in the program's memory.
-func newIn[T any](p *program) *T { return &listIn[T](p, 1)[0] }
+func newIn[T any](p *program) *T {
+	if at := p.memory(unsafe.Sizeof(*new(T))); at != nil {
+		return (*T)(at)
+	}
+	return new(T)
+}
 
 // captureList copies captured variables into the program's memory.
 func (p *program) captureList(of []debuginfo.Capture) []debuginfo.Capture {

@@ -94,7 +94,7 @@ type Type struct {
 	Shaped   bool  // the name of the type, or of a part of it, is that of a shape
 	chanElem *Type // channels: for naming
 	chanHead *Type
-	channel  *Type // of channels with such elements, nil until it is needed: see channelOf
+	channel  atomic.Pointer[Type] // of channels with such elements, nil until it is needed: see channelAt
 
 	IsGroup bool // the type is a group of slots of a map
 

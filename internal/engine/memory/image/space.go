@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/leakgate/leakgate/internal/engine/memory/objset"
 	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
 )
 
@@ -67,8 +68,8 @@ const chunk = 16 << 10
 // everywhere cannot make the reader copy everything.
 const maxFaulted = 256 << 20
 
-// Space is the memory copied so far. It is safe for concurrent use: reads of memory that bulk loads
-// brought take no lock, other reads take turns. Any goroutine may read the slices that it hands
+// Space is the memory copied so far. It is safe for concurrent use: reads of memory that is
+// here already take no lock, the others take turns. Any goroutine may read the slices that it hands
 // out.
 //
 // Reads have a sticky error: a read of unreadable memory yields zeros, and Err returns the first
@@ -80,11 +81,10 @@ type Space struct {
 	failure atomic.Pointer[ReadError]
 	broken  atomic.Pointer[error] // the source's first error
 
-	mu      sync.Mutex // guards the fields below
-	source  Source
-	faults  map[uint64][]byte
-	faulted int
-	held    bool // source is a Holder: regions has all memory from the start
+	mu     sync.Mutex // guards the fields below
+	source Source
+	faults objset.AddressMap[[]byte] // chunks, by their number plus one: 0 is no key; Get takes no lock
+	held   bool                      // source is a Holder: regions has all memory from the start
 }
 
 func (r *Piece) contains(addr uint64) bool { return addr-r.Addr < uint64(len(r.Data)) }
@@ -100,7 +100,7 @@ func (e *ReadError) Error() string {
 // NewSpace returns a space over a source. It has the memory that a Holder holds; over another
 // source it is empty at first.
 func NewSpace(source Source) *Space {
-	s := &Space{source: source, faults: make(map[uint64][]byte)}
+	s := &Space{source: source}
 	regions := []Piece{}
 	if h, ok := source.(Holder); ok {
 		regions, s.held = h.Held(), true
@@ -293,28 +293,22 @@ func (s *Space) read(addr, n uint64) []byte {
 	if n > maxFaulted || addr+n < addr {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c := s.faults[addr&^(chunk-1)]; c != nil {
-		if off := addr & (chunk - 1); off+n <= uint64(len(c)) {
-			return c[off : off+n : off+n]
-		}
-	}
-	// Small reads go through chunks; a read across chunks is put together. The buffer grows with
-	// the bytes that are found, since the length may be nonsense.
-	out := make([]byte, 0, min(n, chunk))
-	for uint64(len(out)) < n {
-		at := addr + uint64(len(out))
-		c := s.fault(at)
+	// A read across chunks is put together. The buffer grows with the bytes that are found, since
+	// the length may be nonsense.
+	var out []byte
+	for {
+		c := s.fault(addr + uint64(len(out)))
 		if c == nil {
 			return nil
 		}
-		if want := n - uint64(len(out)); uint64(len(c)) > want {
-			c = c[:want]
+		if rest := n - uint64(len(out)); uint64(len(c)) >= rest {
+			if out == nil {
+				return c[:rest:rest]
+			}
+			return append(out, c[:rest]...)
 		}
 		out = append(out, c...)
 	}
-	return out
 }
 
 // peek returns n bytes at addr if one bulk load brought all of them, else nil.
@@ -336,8 +330,7 @@ func (s *Space) peek(addr, n uint64) []byte {
 	return r.Data[off : off+n : off+n]
 }
 
-// fault returns the readable bytes from addr to the end of its region or chunk. The caller holds
-// the lock.
+// fault returns the readable bytes from addr to the end of its region or chunk.
 func (s *Space) fault(addr uint64) []byte {
 	regions := *s.regions.Load()
 	if i, ok := findRegion(regions, addr); ok {
@@ -346,20 +339,28 @@ func (s *Space) fault(addr uint64) []byte {
 	if s.held {
 		return nil
 	}
-	base := addr &^ (chunk - 1)
-	c, ok := s.faults[base]
+	c, ok := s.faults.Get(addr/chunk + 1)
 	if !ok {
-		if s.faulted >= maxFaulted {
-			return nil
-		}
-		c = s.fetch(base)
-		s.faults[base] = c
-		s.faulted += chunk
+		c = s.fetchOnce(addr / chunk)
 	}
-	if off := addr - base; off < uint64(len(c)) {
-		return c[off:]
+	if off := addr % chunk; c != nil && off < uint64(len(*c)) {
+		return (*c)[off:]
 	}
 	return nil
+}
+
+// fetchOnce fetches the nth chunk, unless another goroutine has fetched it meanwhile; nil beyond
+// maxFaulted.
+func (s *Space) fetchOnce(n uint64) *[]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.faults.Get(n + 1)
+	if !ok && s.faults.Len() < maxFaulted/chunk {
+		fetched := s.fetch(n * chunk)
+		c = &fetched
+		s.faults.Add(n+1, c)
+	}
+	return c
 }
 
 // fetch copies one chunk. If the chunk cannot be read as a whole, fetch copies its pages one by

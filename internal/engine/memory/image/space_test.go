@@ -148,3 +148,31 @@ func TestUnion(t *testing.T) {
 	require.Equal(t, []image.Range{{Addr: 1, Len: 9}, {Addr: 12, Len: 3}},
 		image.Union([]image.Range{{Addr: 12, Len: 3}, {Addr: 5, Len: 5}, {Addr: 1, Len: 4}, {Addr: 2, Len: 2}}))
 }
+
+// slow is a source of a chunk that comes at once, and of others that wait for gate.
+type slow struct {
+	*memory
+	reading, gate chan bool
+}
+
+func (s *slow) Copy(ranges []image.Range) ([][]byte, error) {
+	if ranges[0].Addr != 0x4000 {
+		s.reading <- true
+		<-s.gate
+	}
+	return s.memory.Copy(ranges)
+}
+
+// A read of memory that is here already does not wait for another that is being copied.
+func TestReadsBesideCopy(t *testing.T) {
+	m := &slow{&memory{readable: []image.Range{{Addr: 0x4000, Len: 0x8000}}}, make(chan bool), make(chan bool)}
+	s := image.NewSpace(m)
+	require.Equal(t, at(0x4001), s.U8(0x4001))
+	other := make(chan uint8)
+	go func() { other <- s.U8(0x8001) }()
+	<-m.reading
+	require.Equal(t, at(0x4002), s.U8(0x4002))
+	close(m.gate)
+	require.Equal(t, at(0x8001), <-other)
+	require.Equal(t, 2, m.copies)
+}
