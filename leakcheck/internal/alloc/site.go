@@ -2,6 +2,7 @@ package alloc
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"runtime"
 	"slices"
@@ -59,7 +60,17 @@ func sites(op *calls.Op, n int, classes []int64, wait time.Duration) []*site {
 		n.bytes -= before[key].bytes
 		if n.objects > 0 {
 			each := n.bytes / n.objects
-			found = append(found, &site{observe.MemProfileFrames(n.stack), alloctrace.SizeOf(each, classes), n.objects, kindFromCode(code, n.stack, each, classes)})
+			one := site{observe.MemProfileFrames(n.stack), alloctrace.SizeOf(each, classes), n.objects, kindFromCode(code, n.stack, each, classes)}
+			// The runtime has several ways into one allocation. They differ in frames that
+			// are not shown.
+			same := slices.IndexFunc(found, func(s *site) bool {
+				return s.size == one.size && slices.Equal(s.stack, one.stack) && fmt.Sprint(s.of) == fmt.Sprint(one.of)
+			})
+			if same >= 0 {
+				found[same].objects += one.objects
+			} else {
+				found = append(found, &one)
+			}
 		}
 	}
 	sort.Slice(found, func(i, j int) bool {
