@@ -250,7 +250,6 @@ var layers = []struct {
 	{"internal/tests/native", nil},
 	{"internal/tests/page", nil},
 	{"internal/tests/release", nil},
-	{"internal/tests/seeds", nil},
 	{"internal/tests/tables", []string{"refscan", "internal/wholefile"}}, // a command that writes documents
 }
 

@@ -1,6 +1,6 @@
 //go:build amd64 || arm64
 
-package seeds
+package judges_test
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package seeds
+package judges_test
 
 import (
 	"bufio"
