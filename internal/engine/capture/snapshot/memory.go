@@ -34,8 +34,7 @@ const (
 
 	// What holding a heap's distances takes beside, with the references of all objects where there
 	// is room (packages holding and edges), and the graph of all references for retained sizes
-	// (packages retain and dominance): vertices, and edges of half the size of the words that may
-	// be references.
+	// (package retain): vertices, and edges of half the size of the words that may be references.
 	leastHeldPerSlot = 5
 	heldFixed        = 4 << 20
 	mostHeldPerSlot  = 24

@@ -9,7 +9,7 @@
 //   - What roots hold (package holding) and paths (package pathfind) follow the references that
 //     types tell. They lay them out, each for itself: they leave out different ones, and mark them
 //     differently. If memory is short they walk.
-//   - Retained sizes (packages retain and dominance) follow the pointers that the collector does.
+//   - Retained sizes (package retain) follow the pointers that the collector does.
 //   - Attribution (package attribute) walks. It gathers the references of each object once, and
 //     needs more of them than where they lead: by which field, and how much of an array a slice
 //     reaches. Edges would take a second walk, or several times the memory.

@@ -23,8 +23,8 @@ func (r *Result) Freed(is func(*attribute.Node) bool, asObjects bool) (freed fun
 		label = (*graph).labelObjects
 	}
 	d, _ := b.dominance(label(b, l))
-	if d.Full() {
-		d.Release()
+	if d.full() {
+		d.release()
 		return nil, nil
 	}
 	return func(c attribute.Claim) bool {
@@ -36,6 +36,6 @@ func (r *Result) Freed(is func(*attribute.Node) bool, asObjects bool) (freed fun
 			}
 			v = b.small0 + i
 		}
-		return d.Reached(v) && d.Through(v) != 0
-	}, d.Release
+		return d.reached(v) && d.through(v) != 0
+	}, d.release
 }

@@ -5,7 +5,6 @@ import (
 	"sort"
 
 	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
-	"github.com/leakgate/leakgate/internal/engine/graph/dominance"
 	"github.com/leakgate/leakgate/internal/engine/graph/edges"
 	"github.com/leakgate/leakgate/internal/engine/graph/root"
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
@@ -110,19 +109,19 @@ func (r *Result) layOut() *graph {
 
 // dominance computes which labels each vertex is retained by, and returns how many objects no root
 // reaches.
-func (b *graph) dominance(l dominance.Labelling) (d *dominance.Analysis, rest int64) {
-	d = dominance.New(b.edges, l)
-	d.Look = b.heap.Model.InTime
+func (b *graph) dominance(l labelling) (d *analysis, rest int64) {
+	d = newAnalysis(b.edges, l)
+	d.look = b.heap.Model.InTime
 	done := false
 	defer func() {
 		if !done { // memory was refused
-			d.Release()
+			d.release()
 		}
 	}()
 	for i := range b.variables {
-		d.AddRoot(b.root0 + uint32(i))
+		d.addRoot(b.root0 + uint32(i))
 	}
-	d.Run()
+	d.run()
 	rest = b.leftOver(d)
 	done = true
 	return d, rest
@@ -390,7 +389,7 @@ func (b *graph) anonymousMemory() func(addr uint64) bool {
 // refers to itself are charged to the root's node, but only the variable has the label, so that
 // other holders of the objects show. A root that is no variable stands for the objects charged to
 // it and to its children.
-func (b *graph) labelNodes(l *labels) dominance.Labelling {
+func (b *graph) labelNodes(l *labels) labelling {
 	lists := make([][]uint32, len(b.nodes)+1)
 	for i, n := range b.nodes {
 		own := l.lists[n]
@@ -423,7 +422,7 @@ func (b *graph) labelNodes(l *labels) dominance.Labelling {
 	for _, v := range b.variables {
 		own = append(own, ofRoot(v.node))
 	}
-	return dominance.Labelling{Lists: lists, Own: func(v uint32) uint32 {
+	return labelling{lists: lists, own: func(v uint32) uint32 {
 		switch {
 		case v < b.small0:
 			return b.charged[v]
@@ -436,12 +435,12 @@ func (b *graph) labelNodes(l *labels) dominance.Labelling {
 
 // labelObjects gives objects the labels of the nodes that they are charged to, if they are of the
 // node's type.
-func (b *graph) labelObjects(l *labels) dominance.Labelling {
+func (b *graph) labelObjects(l *labels) labelling {
 	lists := make([][]uint32, len(b.nodes)+1)
 	for i, n := range b.nodes {
 		lists[i+1] = l.lists[n]
 	}
-	return dominance.Labelling{Lists: lists, Own: func(v uint32) uint32 {
+	return labelling{lists: lists, own: func(v uint32) uint32 {
 		switch {
 		case v < b.small0 && !b.untyped.Has(v):
 			return b.charged[v]
@@ -455,22 +454,22 @@ func (b *graph) labelObjects(l *labels) dominance.Labelling {
 // leftOver makes roots of vertices that no variable leads to. First, finalizers and cleanups of
 // objects that nothing else keeps: they are due. Then everything that these do not reach either;
 // leftOver counts it.
-func (b *graph) leftOver(d *dominance.Analysis) (rest int64) {
+func (b *graph) leftOver(d *analysis) (rest int64) {
 	var due []uint32
 	for i, s := range b.specials {
-		if v := b.special0 + uint32(i); s.node != nil && !d.Reached(v) {
+		if v := b.special0 + uint32(i); s.node != nil && !d.reached(v) {
 			due = append(due, v)
 		}
 	}
 	for _, v := range due {
-		d.AddRoot(v)
+		d.addRoot(v)
 	}
-	d.Run()
-	for v := uint32(0); v < b.special0 && !d.Full(); v++ {
-		if !d.Reached(v) && b.isCharged(v) {
+	d.run()
+	for v := uint32(0); v < b.special0 && !d.full(); v++ {
+		if !d.reached(v) && b.isCharged(v) {
 			rest++
-			d.AddRoot(v)
-			d.Run()
+			d.addRoot(v)
+			d.run()
 		}
 	}
 	return rest

@@ -4,7 +4,6 @@ package retain
 
 import (
 	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
-	"github.com/leakgate/leakgate/internal/engine/graph/dominance"
 	"github.com/leakgate/leakgate/internal/engine/graph/root"
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
@@ -98,10 +97,10 @@ func (r *Result) Find(groups, sets [][]*attribute.Node) (byGroup, bySet []Retain
 
 // held returns what each label holds, and how many objects no root of the report reaches; nil if
 // there are too many sets of labels. It changes nothing but the labels.
-func (b *graph) held(l *labels, given dominance.Labelling) (held []Retained, rest int64) {
+func (b *graph) held(l *labels, given labelling) (held []Retained, rest int64) {
 	d, rest := b.dominance(given)
-	defer d.Release()
-	if d.Full() {
+	defer d.release()
+	if d.full() {
 		return nil, 0
 	}
 	return b.sum(l, d), rest
@@ -122,7 +121,7 @@ type charge struct{ objects, bytes int64 }
 type chargeKey struct{ set, node uint32 }
 
 // charges sums up what is charged to the report's nodes, by the set of labels that retains it.
-func (r *Result) charges(l *labels, d *dominance.Analysis) map[chargeKey]*charge {
+func (r *Result) charges(l *labels, d *analysis) map[chargeKey]*charge {
 	sums := make(map[chargeKey]*charge)
 	// most vertices have a key that another one had shortly before
 	var recent [1 << 8]struct {
@@ -153,12 +152,12 @@ func (r *Result) charges(l *labels, d *dominance.Analysis) map[chargeKey]*charge
 			if r.parts.Has(obj) {
 				objects = 0
 			}
-			add(d.Through(obj), node, objects, int64(s.ElemSize))
+			add(d.through(obj), node, objects, int64(s.ElemSize))
 		}
 	}
 	for i := range r.small.n {
 		if v := r.small.at(i); !tool[v.node] && !v.more {
-			add(d.Through(uint32(len(r.charged))+i), v.node, 1, int64(v.bytes))
+			add(d.through(uint32(len(r.charged))+i), v.node, 1, int64(v.bytes))
 		}
 	}
 	for _, e := range r.entries {
@@ -166,9 +165,9 @@ func (r *Result) charges(l *labels, d *dominance.Analysis) map[chargeKey]*charge
 		if child == nil || isTool(e.node) {
 			continue
 		}
-		set := d.Through(e.obj)
+		set := d.through(e.obj)
 		for _, label := range l.lists[child] {
-			set = d.With(set, label)
+			set = d.with(set, label)
 		}
 		add(set, r.number[child], e.n, 0)
 	}
@@ -176,7 +175,7 @@ func (r *Result) charges(l *labels, d *dominance.Analysis) map[chargeKey]*charge
 }
 
 // sum returns what each label holds.
-func (r *Result) sum(l *labels, d *dominance.Analysis) []Retained {
+func (r *Result) sum(l *labels, d *analysis) []Retained {
 	l.walked = make([]int, l.max+1)
 	held := make([]Retained, l.max+1)
 	for _, n := range l.nodes {
@@ -191,7 +190,7 @@ func (r *Result) sum(l *labels, d *dominance.Analysis) []Retained {
 		number++
 		for set := at.set; set != 0; {
 			var label uint32
-			label, set = d.Split(set)
+			label, set = d.split(set)
 			retains[label] = number
 			held[label].Objects += c.objects
 			held[label].Bytes += c.bytes

@@ -1,4 +1,25 @@
-// Package dominance finds out which sets of vertices each vertex of a graph is retained by.
+package retain
+
+import (
+	"math/bits"
+
+	"github.com/leakgate/leakgate/internal/engine/graph/edges"
+	"github.com/leakgate/leakgate/internal/engine/memory/objset"
+	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
+)
+
+// A labelling says which labels each vertex has.
+type labelling struct {
+	lists [][]uint32            // of labels, ascending
+	own   func(v uint32) uint32 // the index in lists of the labels of a vertex
+}
+
+// unreached stands for in(x) of a vertex that no path has led to yet. Sets are stored with 1 added
+// to their number.
+const unreached = 0
+
+// An analysis finds out which sets of vertices each vertex of a graph is retained by. Some of its
+// memory lies outside of the heap, and has to be released. It is not safe for concurrent use.
 //
 // A vertex x is retained by a set of vertices if every path from a root to x leads through one of
 // them. A node of a report stands for many objects, so that dominators of single objects do not
@@ -17,34 +38,12 @@
 // Breadth first, in(x) starts as the labels on one shortest path, and shrinks at most that many
 // times: labels are nodes of a report, in which recursion is folded, so a list of any length has a
 // few. An edge is looked at at most 1 + (labels on a path) times; there is no recursion.
-package dominance
-
-import (
-	"math/bits"
-
-	"github.com/leakgate/leakgate/internal/engine/graph/edges"
-	"github.com/leakgate/leakgate/internal/engine/memory/objset"
-	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
-)
-
-// A Labelling says which labels each vertex has.
-type Labelling struct {
-	Lists [][]uint32            // of labels, ascending
-	Own   func(v uint32) uint32 // the index in Lists of the labels of a vertex
-}
-
-// unreached stands for in(x) of a vertex that no path has led to yet. Sets are stored with 1 added
-// to their number.
-const unreached = 0
-
-// An Analysis is the computation over one graph. Some of its memory lies outside of the heap, and
-// has to be released. It is not safe for concurrent use.
-type Analysis struct {
-	// Look is called every some thousand edges, unless it is nil.
-	Look func()
+type analysis struct {
+	// look is called every some thousand edges, unless it is nil.
+	look func()
 
 	graph  *edges.Graph
-	labels Labelling
+	labels labelling
 	sets   labelSets
 
 	in        []uint32   // by vertex: unreached, or 1 + the number of a set of labels
@@ -61,32 +60,32 @@ type Analysis struct {
 // and an empty list.
 type union struct{ in, own, set uint32 }
 
-// New prepares the analysis of a complete graph.
-func New(g *edges.Graph, labels Labelling) *Analysis { return newLimited(g, labels, maxCells) }
+// newAnalysis prepares the analysis of a complete graph.
+func newAnalysis(g *edges.Graph, labels labelling) *analysis { return newLimited(g, labels, maxCells) }
 
-func newLimited(g *edges.Graph, labels Labelling, cells int) *Analysis {
+func newLimited(g *edges.Graph, labels labelling, cells int) *analysis {
 	n := g.Len()
-	return &Analysis{
+	return &analysis{
 		graph: g, labels: labels, sets: newLabelSets(cells),
 		in: offheap.Make(n), level: objset.New(uint32(n)), next: objset.New(uint32(n)), dense: n/denseShare + smallLevel,
 	}
 }
 
-// Release gives the memory outside of the heap back. The analysis must not be used after that.
-func (a *Analysis) Release() {
+// release gives the memory outside of the heap back. The analysis must not be used after that.
+func (a *analysis) release() {
 	offheap.Free(a.in)
 	a.in = nil
 }
 
-// AddRoot makes a vertex a root: paths to it need no other vertex. Run must follow.
-func (a *Analysis) AddRoot(v uint32) {
+// addRoot makes a vertex a root: paths to it need no other vertex. run must follow.
+func (a *analysis) addRoot(v uint32) {
 	if a.in[v] != 1 {
 		a.in[v] = 1
 		a.push(v)
 	}
 }
 
-func (a *Analysis) push(v uint32) {
+func (a *analysis) push(v uint32) {
 	if a.next.Add(v) && len(a.list) < a.dense {
 		a.list = append(a.list, v)
 	}
@@ -99,9 +98,9 @@ const (
 	denseShare = 1 << 8
 )
 
-// Run follows edges from the new roots, level by level, until nothing changes, or the analysis is
-// full. More roots may be added then, and Run called again.
-func (a *Analysis) Run() {
+// run follows edges from the new roots, level by level, until nothing changes, or the analysis is
+// full. More roots may be added then, and run called again.
+func (a *analysis) run() {
 	for len(a.list) > 0 && !a.sets.full {
 		list := a.list
 		a.level, a.next, a.list = a.next, a.level, a.spare[:0]
@@ -122,15 +121,15 @@ func (a *Analysis) Run() {
 	}
 }
 
-// looksBetween is how many edges are followed between two calls of Look.
+// looksBetween is how many edges are followed between two calls of look.
 const looksBetween = 1 << 12
 
 // follow follows the edges of a vertex.
-func (a *Analysis) follow(v uint32) {
-	through := a.Through(v)
+func (a *analysis) follow(v uint32) {
+	through := a.through(v)
 	for _, w := range a.graph.From(v) {
-		if a.edgesSeen++; a.edgesSeen%looksBetween == 0 && a.Look != nil {
-			a.Look()
+		if a.edgesSeen++; a.edgesSeen%looksBetween == 0 && a.look != nil {
+			a.look()
 		}
 		to := w &^ edges.Last
 		old := a.in[to]
@@ -148,32 +147,32 @@ func (a *Analysis) follow(v uint32) {
 	}
 }
 
-// Full reports whether there was no room for all sets of labels. Results are wrong then.
-func (a *Analysis) Full() bool { return a.sets.full }
+// full reports whether there was no room for all sets of labels. Results are wrong then.
+func (a *analysis) full() bool { return a.sets.full }
 
-// Reached reports whether a path from a root leads to v.
-func (a *Analysis) Reached(v uint32) bool { return a.in[v] != unreached }
+// reached reports whether a path from a root leads to v.
+func (a *analysis) reached(v uint32) bool { return a.in[v] != unreached }
 
-// Through returns the set of labels that every path to v meets, v itself included. A path must lead
+// through returns the set of labels that every path to v meets, v itself included. A path must lead
 // to v.
-func (a *Analysis) Through(v uint32) (set uint32) {
-	now := union{a.in[v] - 1, a.labels.Own(v), 0}
+func (a *analysis) through(v uint32) (set uint32) {
+	now := union{a.in[v] - 1, a.labels.own(v), 0}
 	if now.in == a.last.in && now.own == a.last.own {
 		return a.last.set // neighbours mostly have equal sets
 	}
 	now.set = now.in
-	for _, label := range a.labels.Lists[now.own] {
+	for _, label := range a.labels.lists[now.own] {
 		now.set = a.sets.with(now.set, label)
 	}
 	a.last = now
 	return now.set
 }
 
-// With returns the union of a set and a label.
-func (a *Analysis) With(set, label uint32) uint32 { return a.sets.with(set, label) }
+// with returns the union of a set and a label.
+func (a *analysis) with(set, label uint32) uint32 { return a.sets.with(set, label) }
 
-// Split returns the greatest label of a set and the set of the others. The empty set is 0.
-func (a *Analysis) Split(set uint32) (label, rest uint32) {
+// split returns the greatest label of a set and the set of the others. The empty set is 0.
+func (a *analysis) split(set uint32) (label, rest uint32) {
 	c := a.sets.cells[set]
 	return c.label, c.rest
 }

@@ -1,4 +1,4 @@
-package dominance
+package retain
 
 import (
 	"math/rand/v2"
@@ -15,14 +15,14 @@ type testGraph struct {
 	succ   [][]int
 	labels [][]uint32
 	roots  []int
-	dense  int // see Analysis; 0: by the size of the graph
+	dense  int // see analysis; 0: by the size of the graph
 }
 
 // analyse runs the computation over the graph.
-func (g testGraph) analyse() *Analysis { return g.limited(maxCells) }
+func (g testGraph) analyse() *analysis { return g.limited(maxCells) }
 
 // limited is analyse with a bound on the cells of sets.
-func (g testGraph) limited(cells int) *Analysis {
+func (g testGraph) limited(cells int) *analysis {
 	n := 0
 	for _, succ := range g.succ {
 		n += len(succ)
@@ -36,23 +36,23 @@ func (g testGraph) limited(cells int) *Analysis {
 		}
 		w.End()
 	}
-	labels := Labelling{append([][]uint32{nil}, g.labels...), func(v uint32) uint32 { return v + 1 }}
+	labels := labelling{append([][]uint32{nil}, g.labels...), func(v uint32) uint32 { return v + 1 }}
 	d := newLimited(graph, labels, cells)
 	if g.dense > 0 {
 		d.dense = g.dense
 	}
 	for _, v := range g.roots {
-		d.AddRoot(uint32(v))
+		d.addRoot(uint32(v))
 	}
-	d.Run()
+	d.run()
 	return d
 }
 
-func (a *Analysis) labelsOf(v int) []uint32 {
+func (a *analysis) labelsOf(v int) []uint32 {
 	var list []uint32
-	for set := a.Through(uint32(v)); set != 0; {
+	for set := a.through(uint32(v)); set != 0; {
 		var label uint32
-		label, set = a.Split(set)
+		label, set = a.split(set)
 		list = append(list, label)
 	}
 	slices.Reverse(list)
@@ -85,7 +85,7 @@ func TestDominanceOfRandomGraphs(t *testing.T) {
 		all := judge.Reach(n, g.roots, succ, nil)
 		for v := range n {
 			if !all[v] {
-				require.False(t, d.Reached(uint32(v)), "seed %d", seed)
+				require.False(t, d.reached(uint32(v)), "seed %d", seed)
 			}
 		}
 		for label := uint32(1); label <= uint32(labels); label++ {
@@ -99,14 +99,14 @@ func TestDominanceOfRandomGraphs(t *testing.T) {
 	}
 }
 
-// For any graph, the sets take limited memory, and Full reports that they reached the limit.
+// For any graph, the sets take limited memory, and full reports that they reached the limit.
 func TestDominanceIsBounded(t *testing.T) {
 	g := tangle(10_000)
 	need := len(g.analyse().sets.cells)
 	d := g.limited(need - 1)
-	require.True(t, d.Full())
+	require.True(t, d.full())
 	require.Len(t, d.sets.cells, need-1)
-	require.False(t, g.limited(need).Full())
+	require.False(t, g.limited(need).full())
 }
 
 // list returns a list of n elements with a payload each, doubly linked or not. The root refers to

@@ -1,4 +1,4 @@
-package dominance
+package retain
 
 // labelSets stores sets of labels, each once. A set is the number of a cell, which holds the
 // greatest label and the number of the set of the others; 0 is the empty set. Labels are numbered
