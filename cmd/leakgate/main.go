@@ -9,7 +9,6 @@ import (
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/command/vet"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/isolate"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/callrecord"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/shim"
 )
 
 func main() {
@@ -18,9 +17,6 @@ func main() {
 	}
 	if isolate.Asked(os.Args[1:]) {
 		os.Exit(isolate.Main(os.Args[1:]))
-	}
-	if shim.Asked(os.Args[1:]) {
-		os.Exit(shim.Main(os.Args[1:]))
 	}
 	if callrecord.Asked(os.Args[1:]) {
 		os.Exit(callrecord.Main(os.Args[1:]))

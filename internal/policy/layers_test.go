@@ -221,11 +221,10 @@ var layers = []struct {
 	}},
 	{"cmd/leakgate/internal/native/dump", []string{"cmd/leakgate/internal/cli", "internal/engine/symbols/objfile", "internal/wholefile"}},
 	{"cmd/leakgate/internal/native/symbolize", []string{"cmd/leakgate/internal/native/dump", "internal/wholefile"}},
-	{"cmd/leakgate/internal/native/shim", []string{"cmd/leakgate/internal/gotest", "internal/envvar", "internal/wholefile"}},
 	{"cmd/leakgate/internal/native/callrecord", []string{
-		"cmd/leakgate/internal/native/dump",
-		"cmd/leakgate/internal/native/symbolize", "internal/engine/symbols/debuginfo", "internal/engine/native/nativecalls", "internal/engine/symbols/objfile",
-		"internal/verdict", "internal/symbol", "internal/textfmt", "internal/wholefile",
+		"cmd/leakgate/internal/gotest", "cmd/leakgate/internal/native/dump", "cmd/leakgate/internal/native/symbolize",
+		"internal/engine/native/nativecalls", "internal/engine/symbols/debuginfo", "internal/engine/symbols/objfile",
+		"internal/envvar", "internal/verdict", "internal/symbol", "internal/textfmt", "internal/wholefile",
 	}},
 	{"cmd/leakgate/internal/command/symbolize", []string{
 		"cmd/leakgate/internal/cli",
@@ -236,7 +235,7 @@ var layers = []struct {
 		"cmd/leakgate/internal/artifacts", "cmd/leakgate/internal/auto/drive", "cmd/leakgate/internal/auto/finding",
 		"cmd/leakgate/internal/auto/source", "cmd/leakgate/internal/auto/workspace", "cmd/leakgate/internal/cli", "cmd/leakgate/internal/compare",
 		"cmd/leakgate/internal/goldenset",
-		"cmd/leakgate/internal/gotest", "cmd/leakgate/internal/isolate", "cmd/leakgate/internal/native/shim", "cmd/leakgate/internal/outcome",
+		"cmd/leakgate/internal/gotest", "cmd/leakgate/internal/isolate", "cmd/leakgate/internal/native/callrecord", "cmd/leakgate/internal/outcome",
 		"cmd/leakgate/internal/page", "cmd/leakgate/internal/present", "cmd/leakgate/internal/revision", "golden", "internal/engine/memory/headroom", "internal/envvar",
 		"internal/symbol", "internal/textfmt", "internal/verdict",
 	}},

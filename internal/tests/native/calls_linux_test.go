@@ -24,7 +24,7 @@ import (
 // preloaded is set in processes with the library of leakgate run -native.
 var preloaded = flag.Bool("preloaded", false, "for processes that tests start")
 
-const librarySource = "../../../cmd/leakgate/internal/native/shim/source/shim.c"
+const librarySource = "../../../cmd/leakgate/internal/native/callrecord/source/shim.c"
 
 // underLibrary runs a test in a process with the library, and reports whether this is that process.
 func underLibrary(t *testing.T) bool {

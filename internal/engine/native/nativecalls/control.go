@@ -1,6 +1,6 @@
 // Package nativecalls reports the calls by which C code gets memory. A library that the leakgate
-// command preloads into a test (cmd/leakgate/internal/native/shim) records them in tables. This
-// package reads the tables out of the process's memory, and switches the recording on and off.
+// command preloads into a test (cmd/leakgate/internal/native/callrecord) records them in tables.
+// This package reads the tables out of the process's memory, and switches the recording on and off.
 package nativecalls
 
 import (

@@ -11,7 +11,7 @@ import (
 
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/cli"
 	"github.com/leakgate/leakgate/cmd/leakgate/internal/gotest"
-	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/shim"
+	"github.com/leakgate/leakgate/cmd/leakgate/internal/native/callrecord"
 	"github.com/leakgate/leakgate/internal/envvar"
 	"github.com/leakgate/leakgate/internal/textfmt"
 )
@@ -32,19 +32,19 @@ func recordNative(inv *gotest.Invocation, e gotest.GoEnv, env []string) (*native
 	}
 	n := &nativeRun{folder: dir}
 	var library string
-	if library, n.cause = compileShim(inv, e, env, dir, shim.Compile); n.cause == nil && inv.LinksStatically() {
+	if library, n.cause = compileShim(inv, e, env, dir, callrecord.Compile); n.cause == nil && inv.LinksStatically() {
 		var object string
-		if object, n.cause = compileShim(inv, e, env, dir, shim.CompileObject); n.cause == nil {
-			inv.Static = shim.Linked(object)
+		if object, n.cause = compileShim(inv, e, env, dir, callrecord.CompileObject); n.cause == nil {
+			inv.Static = callrecord.Linked(object)
 		}
 	}
 	if n.cause != nil {
-		inv.Env = append(inv.Env, envvar.Native.Set(shim.None+n.cause.Error()))
+		inv.Env = append(inv.Env, envvar.Native.Set(callrecord.None+n.cause.Error()))
 		return n, nil
 	}
 	self, err := os.Executable()
 	if err == nil {
-		p := shim.Preload{Self: self, Library: library, Report: n.report(), Exec: inv.UsersExec()}
+		p := callrecord.Preload{Self: self, Library: library, Report: n.report(), Exec: inv.UsersExec()}
 		inv.Exec, err = p.Flag()
 	}
 	if err != nil {
@@ -62,7 +62,7 @@ func compileShim(inv *gotest.Invocation, e gotest.GoEnv, env []string, temporary
 	}
 	for _, name := range []string{"asan", "msan"} {
 		if value, ok := inv.Flag(name); ok && value != "false" {
-			return "", errors.New(shim.Sanitizing)
+			return "", errors.New(callrecord.Sanitizing)
 		}
 	}
 	if e.CGOEnabled == "0" {
@@ -101,7 +101,7 @@ func (n *nativeRun) notes(packages int) (notes []string) {
 	}
 	for why, binaries := range without {
 		switch {
-		case why != shim.NoC:
+		case why != callrecord.NoC:
 			notes = append(notes, fmt.Sprintf("-native: calls of C code were not recorded in %s: %s", textfmt.Enumerate(binaries), why))
 		case len(binaries) >= packages:
 			notes = append(notes, "-native: no test has C code, so there were no calls to record")

@@ -1,6 +1,8 @@
-// Package callrecord records the calls of C code in a test, names them, and makes profiles of them.
-// The test starts it as a process of its own while the test runs: the test binary and the generated
-// code in its memory, which have the names, are gone afterwards.
+// Package callrecord records the calls of malloc that are behind the memory of C code in a test,
+// names them, and makes profiles of them. A library records them. It is compiled with the user's
+// compiler and preloaded into test binaries. Package nativecalls reads what it recorded. The test
+// starts that as a process of its own while the test runs: the test binary and the generated code
+// in its memory, which have the names, are gone afterwards.
 package callrecord
 
 import (
@@ -26,14 +28,26 @@ import (
 	"github.com/leakgate/leakgate/internal/wholefile"
 )
 
-// Asked reports whether a test started this process; args are the arguments after its name.
-func Asked(args []string) bool { return len(args) == 4 && args[0] == verdict.NativeFlag }
+// Asked reports whether go test or a test started this process; args are the arguments after its
+// name.
+func Asked(args []string) bool { return startsBinary(args) || records(args) }
+
+// Main does what this process was started for, and returns its exit code.
+func Main(args []string) int {
+	if startsBinary(args) {
+		return startBinary(args)
+	}
+	return recordCalls(args)
+}
+
+// records reports whether a test started this process, to record its calls.
+func records(args []string) bool { return len(args) == 4 && args[0] == verdict.NativeFlag }
 
 // debugDirs are the folders with separate debug files.
 var debugDirs = []string{"/usr/lib/debug"}
 
-// Main runs the recording process and returns its exit code.
-func Main(args []string) int {
+// recordCalls runs the recording process and returns its exit code.
+func recordCalls(args []string) int {
 	pid, err1 := strconv.Atoi(args[1])
 	calls, err2 := strconv.Atoi(args[2])
 	due, err3 := strconv.Atoi(args[3])

@@ -16,7 +16,7 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 )
 
-const source = `
+const shopSource = `
 namespace shop {
 static inline int twice(int n) {
 	return n * 2 + *(volatile int *)&n;
@@ -28,8 +28,8 @@ __attribute__((noinline)) int open(int n) {
 extern "C" int start(int n) { return shop::open(n) + shop::open(n + 1); }
 `
 
-// library compiles a library, and returns its path and the symbols of its functions.
-func library(t *testing.T) (file string, functions map[string]elf.Symbol) {
+// shopLibrary compiles a library, and returns its path and the symbols of its functions.
+func shopLibrary(t *testing.T) (file string, functions map[string]elf.Symbol) {
 	t.Helper()
 	if _, err := exec.LookPath("g++"); err != nil {
 		t.Skip("g++ is not installed")
@@ -37,7 +37,7 @@ func library(t *testing.T) (file string, functions map[string]elf.Symbol) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "shop.cc")
 	file = filepath.Join(dir, "libshop.so")
-	require.NoError(t, os.WriteFile(in, []byte(source), 0o666))
+	require.NoError(t, os.WriteFile(in, []byte(shopSource), 0o666))
 	out, err := exec.Command("g++", "-g", "-O1", "-shared", "-fPIC", "-o", file, in).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	x, err := elf.Open(file)
@@ -88,7 +88,7 @@ func answerTo(t *testing.T, r *record) *verdict.NativeAnswer {
 // TestAnswer names calls of a C++ library, inlined calls included. Neighbouring code gets no names
 // of the library.
 func TestAnswer(t *testing.T) {
-	file, functions := library(t)
+	file, functions := shopLibrary(t)
 	const base = 0x7f0000010000
 	inOpen := base + functions["_ZN4shop4openEi"].Value + functions["_ZN4shop4openEi"].Size
 	inStart := base + functions["start"].Value + 12

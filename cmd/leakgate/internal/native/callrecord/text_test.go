@@ -86,7 +86,7 @@ func TestWithoutGlue(t *testing.T) {
 // TestCalls checks the growth with each call of the operation; a stack that does not grow is left
 // out.
 func TestCalls(t *testing.T) {
-	file, functions := library(t)
+	file, functions := shopLibrary(t)
 	const base = 0x7f0000010000
 	pc := base + functions["start"].Value + 12
 	a := answerTo(t, &record{Maps: mapsOf(t, file, base), Calls: 10, Stacks: []stack{

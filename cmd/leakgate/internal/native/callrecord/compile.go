@@ -1,7 +1,4 @@
-// Package shim is the library that records which calls of malloc are behind the memory of C code.
-// It is compiled with the user's compiler and preloaded into test binaries; package nativecalls, in
-// the test, reads what it recorded.
-package shim
+package callrecord
 
 import (
 	"context"
@@ -24,9 +21,9 @@ import (
 //go:embed source/shim.c
 var source []byte
 
-// name is the prefix of the compiled files' names. nativecalls.LibraryPrefix and the function hide
+// filePrefix begins the compiled files' names. nativecalls.LibraryPrefix and the function hide
 // in shim.c rely on it.
-const name = "libleakgate-native-"
+const filePrefix = "libleakgate-native-"
 
 // compileTime is how long a compiler may take. It takes about 0.2 s.
 const compileTime = time.Minute
@@ -115,7 +112,7 @@ func (f *form) file(ctx context.Context, cc, folder string) (file string, err er
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%s\x00%q\x00%q\x00%s", cc, compiler, info.Size(), info.ModTime(), f.flags, fallbackFlags, f.probe)
 	h.Write(source)
-	file = filepath.Join(folder, name+hex.EncodeToString(h.Sum(nil))[:16]+f.ext)
+	file = filepath.Join(folder, filePrefix+hex.EncodeToString(h.Sum(nil))[:16]+f.ext)
 	if _, err := os.Stat(file); err == nil {
 		return file, nil
 	}
@@ -133,7 +130,7 @@ func (f *form) compile(ctx context.Context, cc []string, file string) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	in, out := filepath.Join(work, "shim.c"), filepath.Join(work, name+"new"+f.ext)
+	in, out := filepath.Join(work, "shim.c"), filepath.Join(work, filePrefix+"new"+f.ext)
 	if err := os.WriteFile(in, source, 0o666); err != nil {
 		return err
 	}

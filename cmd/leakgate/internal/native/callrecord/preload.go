@@ -1,4 +1,4 @@
-package shim
+package callrecord
 
 import (
 	"debug/elf"
@@ -15,8 +15,9 @@ import (
 	"github.com/leakgate/leakgate/internal/envvar"
 )
 
-// flag is the first argument of this program if go test started it. It is no command for users.
-const flag = "-preload-native"
+// preloadFlag is the first argument of this program if go test started it. It is no command for
+// users.
+const preloadFlag = "-preload-native"
 
 // A Preload makes go test start test binaries with the library, by go test's flag -exec: this
 // program, Self, inspects each binary and then replaces itself with the program that runs it.
@@ -30,17 +31,17 @@ type Preload struct {
 // Flag returns the value for -exec.
 func (p *Preload) Flag() (string, error) {
 	users := gotest.SplitQuoted(p.Exec)
-	return gotest.JoinQuoted(append([]string{p.Self, flag, p.Report, p.Library, p.Self, strconv.Itoa(len(users))}, users...))
+	return gotest.JoinQuoted(append([]string{p.Self, preloadFlag, p.Report, p.Library, p.Self, strconv.Itoa(len(users))}, users...))
 }
 
-// Asked reports whether go test started this process; args are the arguments after its name.
-func Asked(args []string) bool { return len(args) > 5 && args[0] == flag }
+// startsBinary reports whether go test started this process, for a test binary.
+func startsBinary(args []string) bool { return len(args) > 5 && args[0] == preloadFlag }
 
-// Main replaces this process with the test binary that go test wants to run. It returns, with an
-// exit code, only if that fails.
-func Main(args []string) int {
+// startBinary replaces this process with the test binary that go test wants to run. It returns,
+// with an exit code, only if that fails.
+func startBinary(args []string) int {
 	err := start(args)
-	fmt.Fprintf(os.Stderr, "leakgate: %s: %v\n", flag, err)
+	fmt.Fprintf(os.Stderr, "leakgate: %s: %v\n", preloadFlag, err)
 	return 2
 }
 
