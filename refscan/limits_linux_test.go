@@ -17,8 +17,8 @@ import (
 	"unsafe"
 
 	"github.com/leakgate/leakgate/internal/testkit/assert"
+	"github.com/leakgate/leakgate/internal/testkit/progtest"
 	"github.com/leakgate/leakgate/internal/testkit/require"
-	"github.com/leakgate/leakgate/internal/testkit/seccomptest"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -53,12 +53,12 @@ func (l limit) by(way string) limit {
 }
 
 var limits = map[string]limit{
-	"fork forbidden":      {inPlace: true, set: refused(seccomptest.Processes(syscall.EPERM)), want: []string{"clone: ", "seccomp"}},
-	"no writing":          {inPlace: true, set: refused(seccomptest.Refusal{Number: syscall.SYS_PWRITE64, Errno: syscall.EPERM}), want: []string{"pwrite64 ", "seccomp"}},
-	"no room":             {inPlace: true, set: refused(seccomptest.Refusal{Number: syscall.SYS_PWRITE64, Errno: syscall.ENOSPC}), want: []string{"pwrite64 ", "--shm-size"}},
-	"no clock":            {set: refused(seccomptest.Refusal{Number: syscall.SYS_CLOCK_GETTIME, Errno: syscall.EPERM})},
-	"no madvise":          {inPlace: true, set: refused(seccomptest.Refusal{Number: syscall.SYS_MADVISE, Errno: syscall.EPERM}), want: []string{"madvise ", "seccomp"}},
-	"no memfd":            {set: refused(seccomptest.Refusal{Number: seccomptest.MemfdCreate, Errno: syscall.EPERM})},
+	"fork forbidden":      {inPlace: true, set: refused(progtest.NoProcesses(syscall.EPERM)), want: []string{"clone: ", "seccomp"}},
+	"no writing":          {inPlace: true, set: refused(progtest.Refusal{Number: syscall.SYS_PWRITE64, Errno: syscall.EPERM}), want: []string{"pwrite64 ", "seccomp"}},
+	"no room":             {inPlace: true, set: refused(progtest.Refusal{Number: syscall.SYS_PWRITE64, Errno: syscall.ENOSPC}), want: []string{"pwrite64 ", "--shm-size"}},
+	"no clock":            {set: refused(progtest.Refusal{Number: syscall.SYS_CLOCK_GETTIME, Errno: syscall.EPERM})},
+	"no madvise":          {inPlace: true, set: refused(progtest.Refusal{Number: syscall.SYS_MADVISE, Errno: syscall.EPERM}), want: []string{"madvise ", "seccomp"}},
+	"no memfd":            {set: refused(progtest.Refusal{Number: progtest.MemfdCreate, Errno: syscall.EPERM})},
 	"file size":           {inPlace: true, set: limited(syscall.RLIMIT_FSIZE, 1<<20), want: []string{"ulimit -f"}},
 	"address space":       {set: beyond(syscall.RLIMIT_AS, "VmSize", 40<<20), want: []string{"(ulimit -v) leaves", "raise ulimit -v to"}},
 	"data":                {set: beyond(syscall.RLIMIT_DATA, "VmData", 40<<20), want: []string{"(ulimit -d) leaves", "raise ulimit -d to"}},
@@ -76,7 +76,7 @@ var limits = map[string]limit{
 
 func unlimited() (func(*refscan.Snapshot) error, error) { return nil, nil }
 
-func refused(refusals ...seccomptest.Refusal) func() (func(*refscan.Snapshot) error, error) {
+func refused(refusals ...progtest.Refusal) func() (func(*refscan.Snapshot) error, error) {
 	return func() (func(*refscan.Snapshot) error, error) {
 		for _, r := range refusals {
 			if err := r.Install(); err != nil {
@@ -91,21 +91,21 @@ func refused(refusals ...seccomptest.Refusal) func() (func(*refscan.Snapshot) er
 // seccomp/default.json) refuses to a container without more rights, as far as a program that
 // inspects processes and memory might need them: new namespaces, calls into other processes,
 // mounts, and placement of memory. ptrace is among them, as on old kernels.
-func containerRefusals() (list []seccomptest.Refusal) {
+func containerRefusals() (list []progtest.Refusal) {
 	for _, number := range []uintptr{
-		syscall.SYS_UNSHARE, seccomptest.Setns, syscall.SYS_MOUNT, syscall.SYS_UMOUNT2, syscall.SYS_PIVOT_ROOT, syscall.SYS_CHROOT,
-		syscall.SYS_PTRACE, seccomptest.ProcessVMReadv, seccomptest.ProcessVMWritev, seccomptest.Kcmp, seccomptest.Userfaultfd,
-		seccomptest.PidfdGetfd, seccomptest.ProcessMadvise, syscall.SYS_PERF_EVENT_OPEN, syscall.SYS_PERSONALITY,
+		syscall.SYS_UNSHARE, progtest.Setns, syscall.SYS_MOUNT, syscall.SYS_UMOUNT2, syscall.SYS_PIVOT_ROOT, syscall.SYS_CHROOT,
+		syscall.SYS_PTRACE, progtest.ProcessVMReadv, progtest.ProcessVMWritev, progtest.Kcmp, progtest.Userfaultfd,
+		progtest.PidfdGetfd, progtest.ProcessMadvise, syscall.SYS_PERF_EVENT_OPEN, syscall.SYS_PERSONALITY,
 		syscall.SYS_MBIND, syscall.SYS_SET_MEMPOLICY, syscall.SYS_GET_MEMPOLICY, syscall.SYS_MOVE_PAGES, syscall.SYS_SYSLOG,
 		syscall.SYS_ADD_KEY, syscall.SYS_KEYCTL, syscall.SYS_REQUEST_KEY, syscall.SYS_ACCT, syscall.SYS_SWAPON, syscall.SYS_REBOOT,
 	} {
-		list = append(list, seccomptest.Refusal{Number: number, Errno: syscall.EPERM})
+		list = append(list, progtest.Refusal{Number: number, Errno: syscall.EPERM})
 	}
 	// CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET
 	const namespaces = 0x7e02_0000
 	return append(list,
-		seccomptest.Refusal{Number: syscall.SYS_CLONE, Errno: syscall.EPERM, Mask: namespaces},
-		seccomptest.Refusal{Number: seccomptest.Clone3, Errno: syscall.ENOSYS})
+		progtest.Refusal{Number: syscall.SYS_CLONE, Errno: syscall.EPERM, Mask: namespaces},
+		progtest.Refusal{Number: progtest.Clone3, Errno: syscall.ENOSYS})
 }
 
 func limited(resource int, n uint64) func() (func(*refscan.Snapshot) error, error) {

@@ -1,4 +1,5 @@
-// Package progtest builds the program that the tests of debug information read.
+// Package progtest builds the program that the tests of debug information read, and takes system
+// calls away from programs that tests start.
 package progtest
 
 import (

@@ -15,35 +15,35 @@ import (
 	"testing"
 
 	"github.com/leakgate/leakgate/internal/testkit/assert"
+	"github.com/leakgate/leakgate/internal/testkit/progtest"
 	"github.com/leakgate/leakgate/internal/testkit/require"
-	"github.com/leakgate/leakgate/internal/testkit/seccomptest"
 )
 
 // refusals are system calls that a seccomp filter, a limit or an old kernel may refuse. The test
 // refuses them by a seccomp filter in a process of its own, since a filter cannot be removed.
 var refusals = map[string]struct {
-	seccomptest.Refusal
+	progtest.Refusal
 	want []string // parts of the error; none if the snapshot works all the same
 }{
-	"fork forbidden":         {seccomptest.Processes(syscall.EPERM), []string{"clone: ", "seccomp"}},
-	"fork unknown":           {seccomptest.Processes(syscall.ENOSYS), []string{"clone: ", "seccomp"}},
-	"fork of another kind":   {seccomptest.Processes(syscall.EINVAL), []string{"clone: ", "imitates"}},
-	"too many processes":     {seccomptest.Processes(syscall.EAGAIN), []string{"clone: ", "pids-limit"}},
-	"overcommit refused":     {seccomptest.Processes(syscall.ENOMEM), []string{"clone: ", "raise the memory limit"}},
+	"fork forbidden":         {progtest.NoProcesses(syscall.EPERM), []string{"clone: ", "seccomp"}},
+	"fork unknown":           {progtest.NoProcesses(syscall.ENOSYS), []string{"clone: ", "seccomp"}},
+	"fork of another kind":   {progtest.NoProcesses(syscall.EINVAL), []string{"clone: ", "imitates"}},
+	"too many processes":     {progtest.NoProcesses(syscall.EAGAIN), []string{"clone: ", "pids-limit"}},
+	"overcommit refused":     {progtest.NoProcesses(syscall.ENOMEM), []string{"clone: ", "raise the memory limit"}},
 	"no socket":              {call(syscall.SYS_SOCKETPAIR, syscall.EMFILE), []string{"socketpair: ", "ulimit -n"}},
 	"sockets forbidden":      {call(syscall.SYS_SOCKETPAIR, syscall.EPERM), []string{"socketpair: ", "seccomp"}},
 	"no socket options":      {call(syscall.SYS_SETSOCKOPT, syscall.EPERM), []string{"setsockopt (SO_RCVTIMEO): ", "seccomp"}},
 	"no messages":            {call(syscall.SYS_SENDMSG, syscall.EPERM), []string{"sendmsg ", "seccomp"}},
-	"no memfd":               {call(seccomptest.MemfdCreate, syscall.ENOSYS), nil},
-	"memfds used up":         {call(seccomptest.MemfdCreate, syscall.EMFILE), []string{"memfd_create: ", "ulimit -n"}},
+	"no memfd":               {call(progtest.MemfdCreate, syscall.ENOSYS), nil},
+	"memfds used up":         {call(progtest.MemfdCreate, syscall.EMFILE), []string{"memfd_create: ", "ulimit -n"}},
 	"no size for a file":     {call(syscall.SYS_FTRUNCATE, syscall.EPERM), []string{"ftruncate ", "seccomp"}},
 	"file size":              {call(syscall.SYS_FTRUNCATE, syscall.EFBIG), []string{"ftruncate ", "ulimit -f"}},
-	"no shared mapping":      {seccomptest.SharedMappings(syscall.EPERM), []string{"mmap: ", "seccomp"}},
-	"no memory to map":       {seccomptest.SharedMappings(syscall.ENOMEM), []string{"mmap: ", "ulimit -v"}},
+	"no shared mapping":      {progtest.NoSharedMappings(syscall.EPERM), []string{"mmap: ", "seccomp"}},
+	"no memory to map":       {progtest.NoSharedMappings(syscall.ENOMEM), []string{"mmap: ", "ulimit -v"}},
 	"no madvise":             {call(syscall.SYS_MADVISE, syscall.EPERM), []string{"madvise (MADV_DONTFORK): ", "seccomp"}},
 	"an old madvise":         {call(syscall.SYS_MADVISE, syscall.EINVAL), []string{"madvise (MADV_DONTFORK): ", "2.6.16"}},
-	"no close_range":         {call(seccomptest.CloseRange, syscall.ENOSYS), nil},
-	"close_range forbidden":  {call(seccomptest.CloseRange, syscall.EPERM), nil},
+	"no close_range":         {call(progtest.CloseRange, syscall.ENOSYS), nil},
+	"close_range forbidden":  {call(progtest.CloseRange, syscall.EPERM), nil},
 	"no writing by offset":   {call(syscall.SYS_PWRITE64, syscall.EPERM), []string{"writing 8 bytes", "pwrite64 ", "seccomp"}},
 	"no room for the image":  {call(syscall.SYS_PWRITE64, syscall.ENOSPC), []string{"pwrite64 ", "--shm-size"}},
 	"no memory for it":       {call(syscall.SYS_PWRITE64, syscall.ENOMEM), []string{"pwrite64 ", "raise the memory limit"}},
@@ -53,8 +53,8 @@ var refusals = map[string]struct {
 	"no clock":               {call(syscall.SYS_CLOCK_GETTIME, syscall.EPERM), nil},
 }
 
-func call(number uintptr, errno syscall.Errno) seccomptest.Refusal {
-	return seccomptest.Refusal{Number: number, Errno: errno}
+func call(number uintptr, errno syscall.Errno) progtest.Refusal {
+	return progtest.Refusal{Number: number, Errno: errno}
 }
 
 func TestRefusedSystemCalls(t *testing.T) {

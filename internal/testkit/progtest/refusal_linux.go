@@ -1,7 +1,6 @@
 //go:build amd64 || arm64
 
-// Package seccomptest makes system calls fail in processes that tests start, as a sandbox does.
-package seccomptest
+package progtest
 
 import (
 	"fmt"
@@ -11,7 +10,7 @@ import (
 )
 
 // A Refusal is a system call that fails, after Install, in all threads of this process and its
-// children.
+// children, as in a sandbox.
 type Refusal struct {
 	Number uintptr
 	Errno  syscall.Errno
@@ -37,13 +36,13 @@ const (
 	ProcessMadvise  = 440
 )
 
-// Processes refuses the clone of processes, but not of threads.
-func Processes(errno syscall.Errno) Refusal {
+// NoProcesses refuses the clone of processes, but not of threads.
+func NoProcesses(errno syscall.Errno) Refusal {
 	return Refusal{Number: syscall.SYS_CLONE, Errno: errno, Mask: syscall.CLONE_THREAD, Negated: true}
 }
 
-// SharedMappings refuses shared mappings, for which the runtime itself never asks.
-func SharedMappings(errno syscall.Errno) Refusal {
+// NoSharedMappings refuses shared mappings, for which the runtime itself never asks.
+func NoSharedMappings(errno syscall.Errno) Refusal {
 	return Refusal{Number: syscall.SYS_MMAP, Errno: errno, Argument: 3, Mask: syscall.MAP_SHARED}
 }
 

@@ -1,4 +1,4 @@
-package seccomptest
+package progtest
 
 // Linux, include/uapi/asm-generic/unistd.h.
 const (

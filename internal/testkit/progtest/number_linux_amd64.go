@@ -1,4 +1,4 @@
-package seccomptest
+package progtest
 
 // Linux, arch/x86/entry/syscalls/syscall_64.tbl.
 const (
