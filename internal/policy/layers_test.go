@@ -110,32 +110,27 @@ var layers = []struct {
 		"internal/engine/memory/headroom", "internal/realtime", "internal/textfmt", "leakcheck/internal/environ", "leakcheck/internal/ledger", "refscan",
 	}},
 	{"leakcheck/internal/growth/series", []string{"internal/textfmt"}},
-	{"leakcheck/internal/growth/history", []string{
-		"internal/engine/native/nativeheap", "internal/symbol", "internal/textfmt", "leakcheck/internal/check", "leakcheck/internal/environ",
-		"leakcheck/internal/goroutine", "leakcheck/internal/growth/series", "leakcheck/internal/ledger", "leakcheck/internal/message",
-		"leakcheck/internal/tree", "refscan",
-	}},
 	{"leakcheck/internal/growth/finding", []string{
-		"internal/engine/native/nativeheap", "internal/engine/native/nativeholders", "internal/symbol", "leakcheck/internal/environ",
-		"leakcheck/internal/growth/history", "leakcheck/internal/goroutine", "leakcheck/internal/growth/series",
+		"internal/engine/native/nativeheap", "internal/engine/native/nativeholders", "internal/symbol", "internal/textfmt",
+		"leakcheck/internal/check", "leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/growth/series",
 		"leakcheck/internal/ledger", "leakcheck/internal/message", "leakcheck/internal/request", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/growth/wording", []string{
 		"internal/engine/native/nativeholders", "internal/symbol", "internal/textfmt", "internal/verdict",
-		"leakcheck/internal/assertion", "leakcheck/internal/check", "leakcheck/internal/growth/finding", "leakcheck/internal/growth/history",
+		"leakcheck/internal/assertion", "leakcheck/internal/check", "leakcheck/internal/growth/finding",
 		"leakcheck/internal/goroutine", "leakcheck/internal/growth/series", "leakcheck/internal/ledger",
 		"leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/tree", "refscan",
 	}},
 	// it calls nothing and takes no snapshot
 	{"leakcheck/internal/growth/trial", []string{
 		"internal/symbol", "leakcheck/internal/assertion", "leakcheck/internal/calls",
-		"leakcheck/internal/growth/finding", "leakcheck/internal/growth/history", "leakcheck/internal/goroutine", "leakcheck/internal/growth/series",
+		"leakcheck/internal/growth/finding", "leakcheck/internal/goroutine", "leakcheck/internal/growth/series",
 		"leakcheck/internal/growth/wording", "leakcheck/internal/ledger", "refscan",
 	}},
 	{"leakcheck/internal/growth", []string{
 		"internal/engine/memory/headroom", "internal/engine/native/nativeheap", "internal/engine/capture/proof", "internal/engine/capture/snapshot", "internal/realtime", "internal/symbol", "internal/textfmt", "internal/verdict",
 		"leakcheck/internal/artifact", "leakcheck/internal/assertion", "leakcheck/internal/calls", "leakcheck/internal/check", "leakcheck/internal/environ",
-		"leakcheck/internal/growth/finding", "leakcheck/internal/growth/history", "leakcheck/internal/goroutine", "leakcheck/internal/growth/series",
+		"leakcheck/internal/growth/finding", "leakcheck/internal/goroutine", "leakcheck/internal/growth/series",
 		"leakcheck/internal/growth/trial", "leakcheck/internal/growth/wording", "leakcheck/internal/ledger",
 		"leakcheck/internal/observe", "leakcheck/internal/request", "leakcheck/internal/tree", "refscan",
 	}},

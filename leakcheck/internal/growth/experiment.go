@@ -12,7 +12,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/calls"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/trial"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
@@ -35,7 +34,7 @@ func NewExperiment(a *assertion.Assertion, op func(), source Source) *Experiment
 	elsewhere := source.Elsewhere != nil
 	x := &Experiment{progress: progress{a: a, trial: new(trial.Trial)}, source: source}
 	t := x.trial
-	t.History, t.Req, t.Each, t.RecordsNative = &history.History{Env: a.Env}, a.Req, int64(max(1, a.Req.Each)), a.Native.Record != nil
+	t.History, t.Req, t.Each, t.RecordsNative = &finding.History{Env: a.Env}, a.Req, int64(max(1, a.Req.Each)), a.Native.Record != nil
 	t.Shared = a.Req.Full || a.Env.Full
 	if elsewhere {
 		t.Process = source.Elsewhere.String()
@@ -194,7 +193,7 @@ func (x *Experiment) look() (r trial.Result) {
 	return r
 }
 
-func (x *Experiment) snapshot(more observe.Needs) (*history.Snapshot, error) {
+func (x *Experiment) snapshot(more observe.Needs) (*finding.Snapshot, error) {
 	m, err := x.observer.take(more, moment{x.run.Calls * x.trial.Each, x.run.Mapped(), x.trial.Recorded})
 	x.run.Keep(x.observer.slowest + x.observer.slowest/2)
 	return m, err

@@ -9,7 +9,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
@@ -27,12 +27,12 @@ type observer struct {
 type moment struct {
 	calls  int64             // of op so far, or of what it stands for
 	mapped int64             // bytes of anonymous memory that these calls have mapped
-	like   *history.Snapshot // its heap profile is the one to keep; nil: the one of the snapshot
+	like   *finding.Snapshot // its heap profile is the one to keep; nil: the one of the snapshot
 }
 
 // take takes a snapshot, and another one if it does not agree with the collector. more is what it
 // finds out besides what each snapshot of an experiment does.
-func (o *observer) take(more observe.Needs, at moment) (*history.Snapshot, error) {
+func (o *observer) take(more observe.Needs, at moment) (*finding.Snapshot, error) {
 	scopes := check.ScopeCheck{Req: o.a.Req, Goroutines: true}
 	last := *o.a.Req
 	for _, pattern := range o.a.Env.Suppressed {
@@ -43,7 +43,7 @@ func (o *observer) take(more observe.Needs, at moment) (*history.Snapshot, error
 	needs := scopes.Needs().And(observe.Needs{Order: order, Heap: true, Profile: o.a.Env.KeepsFiles()}).And(more)
 	for try := 0; ; try++ {
 		start := o.a.Now()
-		var m *history.Snapshot
+		var m *finding.Snapshot
 		obs, err := o.a.ObserveInTime(needs)
 		if err == nil {
 			m, err = o.evaluate(obs, scopes, try == len(assertion.RetryWaits), at)
@@ -58,7 +58,7 @@ func (o *observer) take(more observe.Needs, at moment) (*history.Snapshot, error
 
 // evaluate evaluates an observation. The objects that the last attempt misses may be those that
 // leak. Then the snapshot counts, but not for a pass.
-func (o *observer) evaluate(obs *observe.Observation, scopes check.Check, last bool, at moment) (*history.Snapshot, error) {
+func (o *observer) evaluate(obs *observe.Observation, scopes check.Check, last bool, at moment) (*finding.Snapshot, error) {
 	doubt := observe.Audit(obs.Report)
 	if doubt != nil && (!last || !observe.OnlyMisses(obs.Report)) {
 		return nil, &assertion.AuditError{Err: doubt}
@@ -70,7 +70,7 @@ func (o *observer) evaluate(obs *observe.Observation, scopes check.Check, last b
 	obs.Logs = o.a.Logs
 	s := tree.Scope{Packages: o.a.Req.Scope}
 	e := check.Evaluate(obs, o.a.Req, s, []check.Check{scopes})
-	m := &history.Snapshot{Calls: at.calls, Mapped: at.mapped, Eval: e, Forest: tree.NameHeldOps(e.Forest.WithFired()), Doubt: doubt}
+	m := &finding.Snapshot{Calls: at.calls, Mapped: at.mapped, Eval: e, Forest: tree.NameHeldOps(e.Forest.WithFired()), Doubt: doubt}
 	if b := tree.Missed(obs.Report.Totals); b != nil && len(s.Packages) == 0 {
 		m.Forest = append(m.Forest, b)
 	}

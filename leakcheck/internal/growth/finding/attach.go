@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
@@ -175,7 +174,7 @@ func leakOf(f *Finder, r *Resource, leaks []*Leak) *Leak {
 		if l.Goroutines != nil || l.Heads[0].IsMissed() {
 			continue
 		}
-		if r.Kind.InBytes() || inStep(l) || r.Kind == ledger.Native && series.IsMultiple(r.Own.PerCall(), l.PerCall()) || l.Measure == history.InBytes && (inWords(l, r, 8) || inWords(l, r, 4)) {
+		if r.Kind.InBytes() || inStep(l) || r.Kind == ledger.Native && series.IsMultiple(r.Own.PerCall(), l.PerCall()) || l.Measure == InBytes && (inWords(l, r, 8) || inWords(l, r, 4)) {
 			return l
 		}
 	}

@@ -1,18 +1,17 @@
-// Package finding finds what grows: leaks on the heap, goroutines that pile up, and resources of
-// the operating system.
+// Package finding finds what grows in the snapshots of an experiment: leaks on the heap, goroutines
+// that pile up, and resources of the operating system.
 package finding
 
 import (
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
 // A Finder compares the snapshots of a history.
 type Finder struct {
-	*history.History
+	*History
 	Req     *request.Request
 	Holders *NativeHolders // nil: native memory did not grow before the last batch
 

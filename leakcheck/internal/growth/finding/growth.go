@@ -6,7 +6,6 @@ import (
 	"sort"
 
 	"github.com/leakgate/leakgate/internal/symbol"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
@@ -53,10 +52,10 @@ func (f *Finder) Growth() *Growth {
 			if l.CountsTimers() {
 				l.Own = f.TimersOf(l.Heads[0].Parent)
 			}
-			if l.Measure == history.InUse {
+			if l.Measure == InUse {
 				// The buffer of a channel was there before; a string takes memory in steps, and a
 				// part of another string keeps all of that.
-				memory := f.Measured(l.Heads[0], history.InBytes)
+				memory := f.Measured(l.Heads[0], InBytes)
 				if used := l.Own.Grown(); memory.Grown() < 2*used || isQueue(l.Heads[0]) {
 					l.Total.Bytes += used - memory.Grown()
 				}
@@ -152,8 +151,8 @@ func (f *Finder) SeriesOf(l *Leak) series.Series {
 // InUseOf is SeriesOf without bytes that are not in use: an array that was emptied has left its
 // place.
 func (f *Finder) InUseOf(l *Leak) series.Series {
-	if l.Measure == history.InBytes && len(l.Heads) > 0 && l.Goroutines == nil {
-		return f.Measured(l.Heads[0], history.InUse)
+	if l.Measure == InBytes && len(l.Heads) > 0 && l.Goroutines == nil {
+		return f.Measured(l.Heads[0], InUse)
 	}
 	return f.SeriesOf(l)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
@@ -32,14 +31,14 @@ var (
 var usual = []int64{10, 20, 40, 80, 160}
 
 // snapshot is one of handmade variables.
-func snapshot(roots ...*refscan.Node) *history.Snapshot {
+func snapshot(roots ...*refscan.Node) *finding.Snapshot {
 	f := tree.GrowForest(report(roots...))
-	return &history.Snapshot{Forest: f, Eval: &check.Evaluation{Seen: &check.Seen{Everything: f}}, Goroutines: map[goroutine.Origin]goroutine.Pile{}}
+	return &finding.Snapshot{Forest: f, Eval: &check.Evaluation{Seen: &check.Seen{Everything: f}}, Goroutines: map[goroutine.Origin]goroutine.Pile{}}
 }
 
 // over makes a finder whose snapshots have these figures, after the usual calls.
-func over(figures []int64, snapshot func(n int64) *history.Snapshot, ignores ...string) *finding.Finder {
-	h, req := &history.History{Env: &environ.Environment{ModulePath: "example.com/app", PackagePath: "example.com/app"}}, new(request.Request)
+func over(figures []int64, snapshot func(n int64) *finding.Snapshot, ignores ...string) *finding.Finder {
+	h, req := &finding.History{Env: &environ.Environment{ModulePath: "example.com/app", PackagePath: "example.com/app"}}, new(request.Request)
 	for _, text := range ignores {
 		p, err := naming.CompilePathPattern(text)
 		if err != nil {
@@ -60,7 +59,7 @@ func over(figures []int64, snapshot func(n int64) *history.Snapshot, ignores ...
 
 // heap is over for variables alone.
 func heap(figures []int64, root func(n int64) *refscan.Node) *finding.Finder {
-	return over(figures, func(n int64) *history.Snapshot { return snapshot(root(n)) })
+	return over(figures, func(n int64) *finding.Snapshot { return snapshot(root(n)) })
 }
 
 // describe says in short what leaks are about: "app.sessions[*] objects".
@@ -204,7 +203,7 @@ func TestTotals(t *testing.T) {
 
 // Objects that no path leads to are growth if they are many.
 func TestGrowthOfMissed(t *testing.T) {
-	missed := func(n int64) *history.Snapshot {
+	missed := func(n int64) *finding.Snapshot {
 		m := snapshot()
 		m.Forest = tree.Forest{tree.Missed(refscan.Totals{MissedObjects: n, MissedBytes: 16 * n})}
 		return m
@@ -248,7 +247,7 @@ func stuck(count int64, state string, functions ...string) goroutine.Pile {
 func TestPiles(t *testing.T) {
 	work := goroutine.Origin{Entry: "example.com/app.work", CreatedBy: "example.com/app.New", CreatedAt: "/src/app/new.go:3"}
 	read := goroutine.Origin{Entry: "net.read", CreatedBy: "example.com/app.Dial", CreatedAt: "/src/app/dial.go:3"}
-	at := func(counts map[goroutine.Origin]goroutine.Pile, roots ...*refscan.Node) *history.Snapshot {
+	at := func(counts map[goroutine.Origin]goroutine.Pile, roots ...*refscan.Node) *finding.Snapshot {
 		m := snapshot(roots...)
 		m.Goroutines = counts
 		return m
@@ -256,7 +255,7 @@ func TestPiles(t *testing.T) {
 	held := func(n int64, function, created string) *refscan.Node {
 		return frame(node(function+".p", "*example.com/app.pool", n, 64*n), refscan.RootInfo{Func: function, CreatedAt: created})
 	}
-	f := over(usual, func(n int64) *history.Snapshot {
+	f := over(usual, func(n int64) *finding.Snapshot {
 		return at(map[goroutine.Origin]goroutine.Pile{
 			work: stuck(n, "select", "example.com/app.work"), read: stuck(5, "IO wait", "net.read"),
 		}, held(n, "example.com/app.work", work.CreatedAt), held(5, "net.read", read.CreatedAt))
@@ -270,7 +269,7 @@ func TestPiles(t *testing.T) {
 	s := f.SeriesOf(l[0])
 	assert.Equal(t, usual, s.Values)
 
-	f = over(usual, func(n int64) *history.Snapshot {
+	f = over(usual, func(n int64) *finding.Snapshot {
 		return at(map[goroutine.Origin]goroutine.Pile{read: stuck(n, "IO wait", "net.read"), work: {Count: 1, Frames: 100 * n, State: "select", Calls: []goroutine.Call{{Function: "example.com/app.work"}}}})
 	})
 	l = f.Growth().Leaks
@@ -282,7 +281,7 @@ func TestPiles(t *testing.T) {
 	// Two piles of one go statement: the variable belongs to the one with its function.
 	other := work
 	other.Entry = "example.com/app.other"
-	f = over(usual, func(n int64) *history.Snapshot {
+	f = over(usual, func(n int64) *finding.Snapshot {
 		return at(map[goroutine.Origin]goroutine.Pile{work: stuck(n, "select", "example.com/app.work"), other: stuck(2*n, "select", "example.com/app.other")},
 			held(n, "example.com/app.work", work.CreatedAt), held(n, "example.com/app.none", work.CreatedAt))
 	})
@@ -303,7 +302,7 @@ func TestRank(t *testing.T) {
 		root.Root = &refscan.RootInfo{Kind: refscan.RootFinalizer}
 		return root
 	}
-	f := over(usual, func(n int64) *history.Snapshot {
+	f := over(usual, func(n int64) *finding.Snapshot {
 		m := snapshot(
 			grows("reflect.cache", "*reflect.rtype", 800*n),
 			grows("expvar.vars", "*expvar.Int", 400*n),
@@ -375,7 +374,7 @@ func TestFold(t *testing.T) {
 		conn("database/sql.(*Tx).awaitDone"):      stuck(1, "chan receive", "database/sql.(*Tx).awaitDone"),
 		conn("database/sql.(*Rows).awaitDone"):    stuck(7, "select", "database/sql.(*Rows).awaitDone"),
 	}
-	f := over(usual, func(n int64) *history.Snapshot {
+	f := over(usual, func(n int64) *finding.Snapshot {
 		m := snapshot(sessions(n))
 		for o, g := range piles {
 			g.Count, g.Frames = g.Count*n, g.Frames*n
@@ -391,7 +390,7 @@ func TestFold(t *testing.T) {
 		root.Root = &refscan.RootInfo{Kind: refscan.RootTimer, Package: "time", Timers: n, DueLast: time.Hour}
 		return root
 	}
-	f = over(usual, func(n int64) *history.Snapshot {
+	f = over(usual, func(n int64) *finding.Snapshot {
 		m := snapshot(timers("time.Ticker", n))
 		m.Goroutines[goroutine.Origin{Entry: "example.com/app.poll", CreatedAt: "/src/app/poll.go:3"}] = stuck(n, "chan receive", "example.com/app.poll")
 		return m
@@ -403,10 +402,10 @@ func TestFold(t *testing.T) {
 		root.Root = &refscan.RootInfo{Kind: refscan.RootCleanup, Package: "unique"}
 		return root
 	}
-	f = over(usual, func(n int64) *history.Snapshot { return snapshot(sessions(n), handles(n)) })
+	f = over(usual, func(n int64) *finding.Snapshot { return snapshot(sessions(n), handles(n)) })
 	assert.Equal(t, "app.sessions[*] objects (cleanup(*unique.T) objects)", describe(f.Growth().Leaks...))
 
-	f = over(usual, func(n int64) *history.Snapshot {
+	f = over(usual, func(n int64) *finding.Snapshot {
 		return snapshot(
 			global(node("runtime.reflectOffs", "struct {}", 0, 0, node("m", "map[int32]unsafe.Pointer", 2*n, 400*n)), "", 0),
 			global(node("reflect.ptrMap", "sync.Map", 1, 64, node("[*]", "*reflect.ptrType", n, 160*n)), "", 0))
@@ -420,6 +419,6 @@ func TestFold(t *testing.T) {
 		record.Root = &refscan.RootInfo{Kind: refscan.RootOther, CreatedAt: info.CreatedAt}
 		return []*refscan.Node{frame(node("example.com/app.loop.$defer", "func example.com/app.loop.deferwrap1", n, 16*n), info), record}
 	}
-	f = over(usual, func(n int64) *history.Snapshot { return snapshot(deferred(n)...) })
+	f = over(usual, func(n int64) *finding.Snapshot { return snapshot(deferred(n)...) })
 	assert.Equal(t, "app.loop.$defer objects (goroutine app.loop objects)", describe(f.Growth().Leaks...))
 }

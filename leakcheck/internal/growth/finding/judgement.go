@@ -3,7 +3,6 @@ package finding
 import (
 	"strings"
 
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
@@ -17,19 +16,19 @@ type judgement struct {
 // seriesOf returns the series that a branch is judged by: that of its objects if they grow or level
 // off, else that of a map's entries, of the bytes in use of a channel's buffer or of a string, or
 // of the bytes of other memory. The bytes that a map has for its entries vary by chance.
-func (j judgement) seriesOf(b *tree.Branch) (series.Series, history.Measure) {
-	if s := j.Measured(b, history.InObjects); s.CountsKeepPace() || s.LevelsOff() { // and their bytes with them
-		return s, history.InObjects
+func (j judgement) seriesOf(b *tree.Branch) (series.Series, Measure) {
+	if s := j.Measured(b, InObjects); s.CountsKeepPace() || s.LevelsOff() { // and their bytes with them
+		return s, InObjects
 	}
 	if strings.HasPrefix(b.Typ, "map[") || tree.IsTrie(b.Typ) {
-		return j.Measured(b, history.InEntries), history.InEntries
+		return j.Measured(b, InEntries), InEntries
 	}
 	if b.RoomBytes > 0 {
-		if s := j.Measured(b, history.InUse); isQueue(b) || isText(b) && s.IsExact() {
-			return s, history.InUse
+		if s := j.Measured(b, InUse); isQueue(b) || isText(b) && s.IsExact() {
+			return s, InUse
 		}
 	}
-	return j.Measured(b, history.InBytes), history.InBytes
+	return j.Measured(b, InBytes), InBytes
 }
 
 // heads returns the topmost branches whose objects grow, and those whose entries or bytes grow if
@@ -42,7 +41,7 @@ func (j judgement) heads(b *tree.Branch, piled bool, within *tree.Retainer) []*t
 	s, m := j.seriesOf(b)
 	grows := j.keepsUp(b, s, m) && !b.BelongsToGoroutine()
 	if b.IsMissed() {
-		grows = m == history.InObjects && s.MissedGrow()
+		grows = m == InObjects && s.MissedGrow()
 	}
 	if grows && !piled {
 		if r := tree.RetainerOf(j.Env, b); r != nil && r.Grows {
@@ -59,7 +58,7 @@ func (j judgement) heads(b *tree.Branch, piled bool, within *tree.Retainer) []*t
 		grows = false
 		j.kept[within] = append(j.kept[within], b)
 	}
-	if grows && m == history.InObjects {
+	if grows && m == InObjects {
 		return []*tree.Branch{b}
 	}
 	var below []*tree.Branch
@@ -67,7 +66,7 @@ func (j judgement) heads(b *tree.Branch, piled bool, within *tree.Retainer) []*t
 	for _, c := range b.Children {
 		for _, h := range j.heads(c, piled, within) {
 			_, m := j.seriesOf(h)
-			objects = objects || m == history.InObjects
+			objects = objects || m == InObjects
 			below = append(below, h)
 		}
 	}
@@ -81,15 +80,15 @@ func (j judgement) heads(b *tree.Branch, piled bool, within *tree.Retainer) []*t
 // faster. Arrays grow in steps that get smaller in relation to their size. If the bytes in use of
 // the arrays keep pace, all their bytes only have to grow in each batch. An array that was emptied
 // has left its place.
-func (j judgement) keepsUp(b *tree.Branch, s series.Series, m history.Measure) bool {
+func (j judgement) keepsUp(b *tree.Branch, s series.Series, m Measure) bool {
 	switch m {
-	case history.InBytes:
-	case history.InUse:
+	case InBytes:
+	case InUse:
 		return j.isJudged(b, s)
 	default:
 		return s.CountsKeepPace()
 	}
-	used := j.Measured(b, history.InUse)
+	used := j.Measured(b, InUse)
 	if used.Gone() {
 		return false
 	}

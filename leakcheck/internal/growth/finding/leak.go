@@ -7,7 +7,6 @@ import (
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
@@ -16,11 +15,11 @@ import (
 
 // A Leak is growth at one root, or with the goroutines of one origin, or of resources alone.
 type Leak struct {
-	Heads   []*tree.Branch  // topmost branches that grow, the largest first
-	Own     series.Series   // of the first head
-	Measure history.Measure // of Own
-	Total   tree.Tally      // of the heads and all below them
-	Moves   bool            // Own counts all objects of the first head's type, wherever they are
+	Heads   []*tree.Branch // topmost branches that grow, the largest first
+	Own     series.Series  // of the first head
+	Measure Measure        // of Own
+	Total   tree.Tally     // of the heads and all below them
+	Moves   bool           // Own counts all objects of the first head's type, wherever they are
 
 	Origin     goroutine.Origin
 	Goroutines *goroutine.Pile // nil if no goroutines pile up, and no stacks get deeper
@@ -84,7 +83,7 @@ func (l *Leak) Container() *tree.Branch {
 	if strings.HasPrefix(head.Name, "[") && head.Parent != nil {
 		return head.Parent
 	}
-	if l.Measure != history.InObjects {
+	if l.Measure != InObjects {
 		return head
 	}
 	return nil
@@ -93,7 +92,7 @@ func (l *Leak) Container() *tree.Branch {
 // CountsTimers reports whether what grows by number is the timers of a root, or the functions that
 // they run, with what of them is not known. The root's name says what those are for.
 func (l *Leak) CountsTimers() bool {
-	if l.Goroutines != nil || l.Measure != history.InObjects {
+	if l.Goroutines != nil || l.Measure != InObjects {
 		return false
 	}
 	head := l.Heads[0]

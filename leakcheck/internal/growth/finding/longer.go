@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
@@ -58,11 +57,11 @@ func (f *Finder) Longer() (found []*Longer) {
 		if b.Name == timerChannel { // it has room for one time
 			return true
 		}
-		if seen[key] || !slices.ContainsFunc(f.Snapshots, func(m *history.Snapshot) bool { return m.HasRoom(key) }) {
+		if seen[key] || !slices.ContainsFunc(f.Snapshots, func(m *Snapshot) bool { return m.HasRoom(key) }) {
 			return true
 		}
 		seen[key] = true
-		l := &Longer{Path: b.Path, Used: f.Measured(b, history.InUse), Bytes: f.Last().Figures()[key][history.InBytes]}
+		l := &Longer{Path: b.Path, Used: f.Measured(b, InUse), Bytes: f.Last().Figures()[key][InBytes]}
 		if (isQueue(b) || isText(b)) && f.isJudged(b, l.Used) {
 			return true // a leak
 		}
@@ -80,7 +79,7 @@ const timerChannel = "$chan"
 
 // objectsGrow reports whether the objects of a branch, or of one below it, grow in every batch.
 func (f *Finder) objectsGrow(b *tree.Branch) bool {
-	own := f.Measured(b, history.InObjects)
+	own := f.Measured(b, InObjects)
 	return own.CountsKeepPace() || slices.ContainsFunc(b.Children, f.objectsGrow)
 }
 
@@ -91,7 +90,7 @@ func isQueue(b *tree.Branch) bool { return !isText(b) && !strings.HasPrefix(b.Ty
 func isText(b *tree.Branch) bool { return b.Typ == "string" }
 
 // IsQueue reports whether the leak is in the buffer of a channel.
-func (l *Leak) IsQueue() bool { return l.Measure == history.InUse && isQueue(l.Heads[0]) }
+func (l *Leak) IsQueue() bool { return l.Measure == InUse && isQueue(l.Heads[0]) }
 
 // batchesLeft is how many times as many calls as so far may follow in all batches together.
 const batchesLeft = 5

@@ -5,7 +5,6 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
@@ -21,7 +20,7 @@ func (f *Finder) moving(grown tree.Forest) *Leak {
 		if f.CountsByType(b) {
 			candidates = append(candidates, b)
 			if !placed[b.Typ] {
-				here := f.Measured(b, history.InObjects)
+				here := f.Measured(b, InObjects)
 				placed[b.Typ] = here.CountsKeepPace()
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"sort"
 
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 )
 
@@ -20,7 +19,7 @@ func (n *NativeGrowth) add(r *Resource, first, last *nativeheap.Heap, named map[
 	for name := range named {
 		before[name] = true
 	}
-	n.counts = append(n.counts, func(m *history.Snapshot) (sum int64) {
+	n.counts = append(n.counts, func(m *Snapshot) (sum int64) {
 		for size, count := range m.Native.Sizes {
 			if name := ledger.SizeName(size); exact && name == r.Name || !exact && !before[name] {
 				sum += count
@@ -69,7 +68,7 @@ func (f *Finder) addLarger(n *NativeGrowth, named map[string]bool) {
 		more := last.Native.Sizes[larger] - first.Native.Sizes[larger]
 		if name := ledger.SizeName(larger); more > 0 && !named[name] && least*more <= s.Added && off(s.Added+more) < off(s.Added) {
 			named[name] = true
-			n.counts = append(n.counts, func(m *history.Snapshot) int64 { return m.Native.Sizes[larger] })
+			n.counts = append(n.counts, func(m *Snapshot) int64 { return m.Native.Sizes[larger] })
 			n.Bytes += larger * more
 			s.Added += more
 		}
@@ -92,7 +91,7 @@ func (f *Finder) foldNative(all []*Resource) []*Resource {
 		case r.Kind == ledger.NativeBytes && folded == nil:
 			folded = &Resource{Kind: r.Kind, Level: r.Level, Name: r.Name, Own: r.Own}
 			n.Bytes = r.Own.Grown()
-			n.counts = append(n.counts, func(m *history.Snapshot) int64 { return m.Native.Bytes })
+			n.counts = append(n.counts, func(m *Snapshot) int64 { return m.Native.Bytes })
 		case r.Kind == ledger.NativeBytes:
 		case r.Kind == ledger.Native:
 			if folded == nil {

@@ -1,7 +1,6 @@
 package finding
 
 import (
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
@@ -85,7 +84,7 @@ const (
 type NativeGrowth struct {
 	Sizes  []BlockSize // the largest first; empty if only bytes grow
 	Bytes  int64
-	counts []func(m *history.Snapshot) int64 // the series is the sum of these
+	counts []func(m *Snapshot) int64 // the series is the sum of these
 }
 
 // A BlockSize is a size, and how many blocks of that size were added. For mapped blocks the size is
@@ -93,7 +92,7 @@ type NativeGrowth struct {
 type BlockSize struct{ Size, Added int64 }
 
 // count returns how many blocks there were, at one snapshot, of the growing ones.
-func (n *NativeGrowth) count(m *history.Snapshot) (sum int64) {
+func (n *NativeGrowth) count(m *Snapshot) (sum int64) {
 	if m.Native == nil {
 		return 0
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 )
@@ -14,7 +13,7 @@ import (
 // exact name come first. Of the rest, resources that share a rougher name may grow together though
 // none does by itself, such as connections to servers that each had another port.
 func (f *Finder) Resources() []*Resource {
-	if slices.ContainsFunc(f.Snapshots, func(m *history.Snapshot) bool { return m.Ledger == nil }) {
+	if slices.ContainsFunc(f.Snapshots, func(m *Snapshot) bool { return m.Ledger == nil }) {
 		return nil
 	}
 	var found []*Resource
@@ -24,14 +23,14 @@ func (f *Finder) Resources() []*Resource {
 		}
 		explained := make(map[string]bool) // exact names of resources found so far
 		for level := range ledger.Levels {
-			sizes := make(map[*history.Snapshot]map[string]int64)
+			sizes := make(map[*Snapshot]map[string]int64)
 			for m := range f.All() {
 				sizes[m] = m.Ledger.Sizes(kind, level, explained)
 			}
 			var grown []*Resource
 			for name := range sizes[f.Last()] {
 				r := &Resource{Kind: kind, Level: level, Name: name}
-				r.Own = f.Series(func(m *history.Snapshot) int64 { return sizes[m][name] })
+				r.Own = f.Series(func(m *Snapshot) int64 { return sizes[m][name] })
 				f.mappedInCalls(r)
 				if r.keepsPace() && !(kind.OfMalloc() && f.isOfThreads(r)) {
 					grown = append(grown, r)
@@ -67,7 +66,7 @@ func (f *Finder) isOfThreads(r *Resource) bool {
 // Mapping returns the anonymous memory that grew with the calls of each batch so far; nil if none
 // did. It may be gone by the next snapshot, or belong to a sanitizer.
 func (f *Finder) Mapping() *Resource {
-	r := &Resource{Kind: ledger.Mapping, Name: ledger.Anonymous, Own: f.Series(func(m *history.Snapshot) int64 { return m.Mapped })}
+	r := &Resource{Kind: ledger.Mapping, Name: ledger.Anonymous, Own: f.Series(func(m *Snapshot) int64 { return m.Mapped })}
 	if !r.keepsPace() {
 		return nil
 	}
@@ -107,7 +106,7 @@ func mostlyRetained(all, mapped *series.Series) bool {
 
 // ResourceSeries is the series of a resource over all snapshots so far.
 func (f *Finder) ResourceSeries(r *Resource) series.Series {
-	return f.Series(func(m *history.Snapshot) int64 {
+	return f.Series(func(m *Snapshot) int64 {
 		if m.Ledger == nil {
 			return 0
 		}
@@ -120,5 +119,5 @@ func (f *Finder) ResourceSeries(r *Resource) series.Series {
 
 // knowsNative reports whether all snapshots have the figures of native memory.
 func (f *Finder) knowsNative() bool {
-	return !slices.ContainsFunc(f.Snapshots, func(m *history.Snapshot) bool { return m.Native == nil })
+	return !slices.ContainsFunc(f.Snapshots, func(m *Snapshot) bool { return m.Native == nil })
 }

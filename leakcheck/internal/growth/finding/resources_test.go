@@ -9,14 +9,13 @@ import (
 	"github.com/leakgate/leakgate/internal/testkit/assert"
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
 )
 
 // with gives a snapshot a ledger.
-func with(m *history.Snapshot, items ...ledger.Item) *history.Snapshot {
+func with(m *finding.Snapshot, items ...ledger.Item) *finding.Snapshot {
 	m.Ledger = &ledger.Ledger{Items: items}
 	return m
 }
@@ -42,7 +41,7 @@ func sockets(n int64) []ledger.Item {
 
 // held is over for resources alone.
 func held(figures []int64, make func(n int64) []ledger.Item) *finding.Finder {
-	return over(figures, func(n int64) *history.Snapshot { return with(snapshot(), make(n)...) })
+	return over(figures, func(n int64) *finding.Snapshot { return with(snapshot(), make(n)...) })
 }
 
 // Each kind of resource has to show another growth.
@@ -102,7 +101,7 @@ func TestResources(t *testing.T) {
 	assert.Empty(t, f.Resources(), "not known at each snapshot")
 	s := f.ResourceSeries(&finding.Resource{Kind: ledger.Descriptor, Name: "socket to 127.0.0.1:5432"})
 	assert.Equal(t, []int64{0, 20, 40, 80, 160}, s.Values)
-	assert.Empty(t, over(usual, func(n int64) *history.Snapshot { return with(snapshot(), sockets(n)...) }, "socket to 127.0.0.1:*").Growth().Leaks, "ignored")
+	assert.Empty(t, over(usual, func(n int64) *finding.Snapshot { return with(snapshot(), sockets(n)...) }, "socket to 127.0.0.1:*").Growth().Leaks, "ignored")
 }
 
 // Where other memory comes and goes between snapshots, what calls map tells.
@@ -110,7 +109,7 @@ func TestMapping(t *testing.T) {
 	const k = 1 << 10
 	at := func(all, mapped []int64) *finding.Finder {
 		i := -1
-		return over(usual, func(int64) *history.Snapshot {
+		return over(usual, func(int64) *finding.Snapshot {
 			i++
 			m := with(snapshot(), sized(ledger.Mapping, ledger.Anonymous, all[i]))
 			m.Mapped = mapped[i]
@@ -140,7 +139,7 @@ func TestMapping(t *testing.T) {
 }
 
 // native gives a snapshot the blocks of C code.
-func native(threads int, mapped int64, sizes map[int64]int64) *history.Snapshot {
+func native(threads int, mapped int64, sizes map[int64]int64) *finding.Snapshot {
 	h := &nativeheap.Heap{Sizes: sizes, Threads: threads, Mapped: mapped, MappedBytes: 200_000 * mapped, Blocks: mapped, Bytes: 200_000 * mapped}
 	for size, n := range sizes {
 		h.Blocks, h.Bytes = h.Blocks+n, h.Bytes+size*n
@@ -156,23 +155,23 @@ func TestNativeGrowth(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		figures []int64
-		make    func(n int64) *history.Snapshot
+		make    func(n int64) *finding.Snapshot
 		grown   int64 // blocks
 		bytes   int64
 		sizes   []finding.BlockSize
 	}{
-		{"sizes", usual, func(n int64) *history.Snapshot { return native(1, 0, map[int64]int64{32: n, 1024: 2 * n, 48: 7}) }, 450, 150 * (32 + 2048), []finding.BlockSize{{1024, 300}, {32, 150}}},
-		{"blocks that are mapped", usual, func(n int64) *history.Snapshot { return native(1, n, map[int64]int64{32: 5}) }, 150, 150 * 200_000, []finding.BlockSize{{200_000, 150}}},
-		{"some are one step larger", []int64{0, 10, 30, 70, 150}, func(n int64) *history.Snapshot { return native(1, 0, map[int64]int64{32: n - n/20, 48: n / 20}) }, 150, 143*32 + 7*48, []finding.BlockSize{{32, 150}}},
-		{"all sizes together", []int64{0, 10, 30, 70, 150}, func(n int64) *history.Snapshot {
+		{"sizes", usual, func(n int64) *finding.Snapshot { return native(1, 0, map[int64]int64{32: n, 1024: 2 * n, 48: 7}) }, 450, 150 * (32 + 2048), []finding.BlockSize{{1024, 300}, {32, 150}}},
+		{"blocks that are mapped", usual, func(n int64) *finding.Snapshot { return native(1, n, map[int64]int64{32: 5}) }, 150, 150 * 200_000, []finding.BlockSize{{200_000, 150}}},
+		{"some are one step larger", []int64{0, 10, 30, 70, 150}, func(n int64) *finding.Snapshot { return native(1, 0, map[int64]int64{32: n - n/20, 48: n / 20}) }, 150, 143*32 + 7*48, []finding.BlockSize{{32, 150}}},
+		{"all sizes together", []int64{0, 10, 30, 70, 150}, func(n int64) *finding.Snapshot {
 			sizes := make(map[int64]int64)
 			for i := range n {
 				sizes[32+16*i] = 1
 			}
 			return native(1, 0, sizes)
 		}, 150, 150*32 + 16*149*75, nil},
-		{"for threads", usual, func(n int64) *history.Snapshot { return native(int(n), 0, map[int64]int64{32: n / 2}) }, 0, 0, nil},
-		{"it comes to few", []int64{0, 0, 1, 2, 4}, func(n int64) *history.Snapshot { return native(1, 0, map[int64]int64{32: n}) }, 0, 0, nil},
+		{"for threads", usual, func(n int64) *finding.Snapshot { return native(int(n), 0, map[int64]int64{32: n / 2}) }, 0, 0, nil},
+		{"it comes to few", []int64{0, 0, 1, 2, 4}, func(n int64) *finding.Snapshot { return native(1, 0, map[int64]int64{32: n}) }, 0, 0, nil},
 	} {
 		f := over(tt.figures, tt.make)
 		all := f.Resources()
@@ -194,12 +193,12 @@ func TestNativeGrowth(t *testing.T) {
 		s := f.ResourceSeries(r)
 		assert.Equal(t, r.Own, s, tt.name)
 	}
-	f := over(usual, func(n int64) *history.Snapshot { return native(1, 0, map[int64]int64{32: n}) })
+	f := over(usual, func(n int64) *finding.Snapshot { return native(1, 0, map[int64]int64{32: n}) })
 	f.First().Native = nil
 	assert.Empty(t, f.Resources(), "not known at each snapshot")
 
 	// The mapping is malloc's own.
-	f = over(usual, func(n int64) *history.Snapshot {
+	f = over(usual, func(n int64) *finding.Snapshot {
 		m := native(1, n, nil)
 		m.Ledger.Items = append(m.Ledger.Items, sized(ledger.Mapping, ledger.Anonymous, 210_000*n))
 		return m
@@ -212,7 +211,7 @@ func TestAttach(t *testing.T) {
 	files := func(n int64) *refscan.Node {
 		return global(node("example.com/app.files", "[]*os.File", 1, 8, node("[10+]", "*os.File", n, 8*n, node("file", "*os.file", n, 96*n))), "", 0)
 	}
-	piled := func(n int64, roots ...*refscan.Node) *history.Snapshot {
+	piled := func(n int64, roots ...*refscan.Node) *finding.Snapshot {
 		m := snapshot(roots...)
 		m.Goroutines[goroutine.Origin{Entry: "example.com/app.work", CreatedAt: "/src/app/new.go:3"}] = stuck(n, "select", "example.com/app.work")
 		return m
@@ -223,24 +222,24 @@ func TestAttach(t *testing.T) {
 	const k4 = 4 << 10
 	for _, tt := range []struct {
 		name    string
-		make    func(n int64) *history.Snapshot
+		make    func(n int64) *finding.Snapshot
 		ignores []string
 		want    string
 	}{
-		{"files", func(n int64) *history.Snapshot { return with(snapshot(files(n)), sockets(n)...) }, nil, "app.files[*] objects, descriptor socket to 127.0.0.1:5432"},
-		{"files that an Ignore names", func(n int64) *history.Snapshot { return with(snapshot(files(n)), sockets(n)...) }, []string{"app.files"}, ""},
-		{"more than the ignored files", func(n int64) *history.Snapshot { return with(snapshot(files(n)), sockets(2*n)...) }, []string{"app.files"}, "resource, descriptor socket to 127.0.0.1:5432"},
-		{"a number for each", func(n int64) *history.Snapshot {
+		{"files", func(n int64) *finding.Snapshot { return with(snapshot(files(n)), sockets(n)...) }, nil, "app.files[*] objects, descriptor socket to 127.0.0.1:5432"},
+		{"files that an Ignore names", func(n int64) *finding.Snapshot { return with(snapshot(files(n)), sockets(n)...) }, []string{"app.files"}, ""},
+		{"more than the ignored files", func(n int64) *finding.Snapshot { return with(snapshot(files(n)), sockets(2*n)...) }, []string{"app.files"}, "resource, descriptor socket to 127.0.0.1:5432"},
+		{"a number for each", func(n int64) *finding.Snapshot {
 			return with(snapshot(global(node("example.com/app.numbers", "[]int", 1, 8*n), "", 0)), sockets(n)...)
 		}, nil, "app.numbers bytes, descriptor socket to 127.0.0.1:5432"},
-		{"goroutines, with a stack each", func(n int64) *history.Snapshot {
+		{"goroutines, with a stack each", func(n int64) *finding.Snapshot {
 			return with(piled(n), append(sockets(n), sized(ledger.Stack, "stacks", 8*k4*n), sized(ledger.Thread, "threads", n*4/3))...)
 		}, nil, "goroutines app.work, descriptor socket to 127.0.0.1:5432, thread threads"},
-		{"at another rate", func(n int64) *history.Snapshot { return with(snapshot(sessions(n)), sockets(7*n)...) }, nil, "resource, descriptor socket to 127.0.0.1:5432; app.sessions[*] objects"},
-		{"mapped memory, and its record", func(n int64) *history.Snapshot {
+		{"at another rate", func(n int64) *finding.Snapshot { return with(snapshot(sessions(n)), sockets(7*n)...) }, nil, "resource, descriptor socket to 127.0.0.1:5432; app.sessions[*] objects"},
+		{"mapped memory, and its record", func(n int64) *finding.Snapshot {
 			return with(snapshot(sessions(n), mapper(n)), sized(ledger.Mapping, "a file", k4*n))
 		}, nil, "app.sessions[*] objects, mapping a file (syscall.mapper.active objects)"},
-		{"a process, and its descriptor", func(n int64) *history.Snapshot {
+		{"a process, and its descriptor", func(n int64) *finding.Snapshot {
 			root := global(node("example.com/app.cmds", "[]*os.Process", 1, 8, node("[10+]", "*os.Process", n, 64*n)), "", 0)
 			return with(snapshot(root), append(items(n, ledger.Descriptor, "pidfd", "pidfd", "pidfd"), sized(ledger.Process, "sleep", n))...)
 		}, nil, "app.cmds[*] objects, process sleep, descriptor pidfd"},
@@ -249,11 +248,11 @@ func TestAttach(t *testing.T) {
 		leaks := f.Growth().Leaks
 		assert.Equal(t, tt.want, describe(leaks...), tt.name)
 	}
-	l := over(usual, func(n int64) *history.Snapshot { return with(snapshot(files(n)), sockets(n)...) }).Growth().Leaks[0]
+	l := over(usual, func(n int64) *finding.Snapshot { return with(snapshot(files(n)), sockets(n)...) }).Growth().Leaks[0]
 	assert.Equal(t, "example.com/app.files[*].file", l.Resources[0].Holder.Path)
 
 	// Go objects that hold most of the native blocks.
-	blocks := func(n int64) *history.Snapshot {
+	blocks := func(n int64) *finding.Snapshot {
 		m := native(1, 0, map[int64]int64{32: 7 * n})
 		f := snapshot(global(node("example.com/app.handles", "[]*example.com/app.handle", 1, 8, node("[10+]", "*example.com/app.handle", n, 8*n)), "", 0), sessions(n))
 		m.Forest = f.Forest
@@ -274,7 +273,7 @@ func TestDescriptors(t *testing.T) {
 	conns := func(name string, n int64) *refscan.Node {
 		return global(node("example.com/app."+name, "*net.netFD", n, 96*n), "", 0)
 	}
-	f := over(usual, func(n int64) *history.Snapshot { return with(snapshot(conns("a", n), conns("b", n)), sockets(n)...) })
+	f := over(usual, func(n int64) *finding.Snapshot { return with(snapshot(conns("a", n), conns("b", n)), sockets(n)...) })
 	found := f.WithDescriptors()
 	assert.Len(t, found, 2)
 	holder := func() string { return f.Growth().Leaks[0].Resources[0].Holder.Path }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 )
 
@@ -23,7 +22,7 @@ func isDoubtful(f *finding.Finder) bool {
 
 // isOfArrays reports whether a leak was found by the bytes of memory that grows in steps.
 func isOfArrays(l *finding.Leak) bool {
-	return !l.IsResource() && l.Goroutines == nil && l.Measure == history.InBytes
+	return !l.IsResource() && l.Goroutines == nil && l.Measure == finding.InBytes
 }
 
 // isUsedClearly reports whether the bytes that a leak has in use, which grow in no steps, have gone
@@ -32,7 +31,7 @@ func isUsedClearly(f *finding.Finder, l *finding.Leak) bool {
 	if !isOfArrays(l) {
 		return false
 	}
-	used := f.Measured(l.Heads[0], history.InUse)
+	used := f.Measured(l.Heads[0], finding.InUse)
 	return len(used.More) > 0 && used.IsClear() && !used.LevelsOff()
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -13,14 +12,14 @@ import (
 
 // hasLeft reports whether more than half of what some leak had added between first and before has
 // gone since. Of bytes those in use count: an array that was emptied stays where it is.
-func hasLeft(g *finding.Growth, first, before, now *history.Snapshot) bool {
+func hasLeft(g *finding.Growth, first, before, now *finding.Snapshot) bool {
 	return slices.ContainsFunc(g.Leaks, func(l *finding.Leak) bool {
 		if len(l.Heads) == 0 {
 			return false
 		}
 		key, by := l.Heads[0].GrowthKey(), l.Measure
-		if by == history.InBytes {
-			by = history.InUse
+		if by == finding.InBytes {
+			by = finding.InUse
 		}
 		was := before.Figures()[key][by]
 		grown := was - first.Figures()[key][by]

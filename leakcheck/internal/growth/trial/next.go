@@ -2,7 +2,7 @@ package trial
 
 import (
 	"github.com/leakgate/leakgate/leakcheck/internal/calls"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
 	"github.com/leakgate/leakgate/refscan"
@@ -10,7 +10,7 @@ import (
 
 // Begin returns the trial with its first snapshot, and the first step. The first batch has so many
 // calls, or less if the test would time out before the last one.
-func (t *Trial) Begin(first *history.Snapshot, batch int, m *Means) (*Trial, Step) {
+func (t *Trial) Begin(first *finding.Snapshot, batch int, m *Means) (*Trial, Step) {
 	n := *t
 	n.History = t.With(first)
 	n.first = affordable(batch, t.Req.Iterations, m)
@@ -79,7 +79,7 @@ func (t *Trial) batch(m *Means) Step {
 
 // afterBatch judges, and goes on as long as something grows with each batch. Growth that has been
 // confirmed is given time to end.
-func (t *Trial) afterBatch(s *history.Snapshot, m *Means) Step {
+func (t *Trial) afterBatch(s *finding.Snapshot, m *Means) Step {
 	t.History = t.With(s)
 	j := t.judge()
 	if j.goesOn && len(t.Snapshots) > series.Intervals+1 {
@@ -167,7 +167,7 @@ func (t *Trial) outlast(m *Means) Step {
 }
 
 // outlasted takes the snapshot after the wait into account.
-func (t *Trial) outlasted(s *history.Snapshot, m *Means) Step {
+func (t *Trial) outlasted(s *finding.Snapshot, m *Means) Step {
 	t.History = t.WithLater(s)
 	j := t.judge()
 	if j.Fails() && isThinned(&t.Finder, t.Growth()) {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/leakgate/leakgate/leakcheck/internal/calls"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 )
 
 // An Action is what an experiment does next.
@@ -38,7 +37,7 @@ type Step struct {
 // A Result is what became of a step that does not end the trial.
 type Result struct {
 	End      calls.End         // why there were not all calls
-	Snapshot *history.Snapshot // nil: there is none
+	Snapshot *finding.Snapshot // nil: there is none
 	Err      error             // why there is none
 	Waited   bool              // Settle waited for timers that may work for many calls
 }

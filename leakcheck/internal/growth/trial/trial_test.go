@@ -14,7 +14,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
@@ -31,15 +30,15 @@ type game struct {
 	left  time.Duration
 
 	// snapshot is the one after so many calls; at is its index, from 0 on.
-	snapshot func(at int, calls int64) *history.Snapshot
+	snapshot func(at int, calls int64) *finding.Snapshot
 	result   func(at int, s Step, r *Result) // changes the result of a step, if it is not nil
 }
 
 var worker = goroutine.Origin{Entry: "example.com/app.work"}
 
 // piled is a snapshot with so many goroutines.
-func piled(calls, n int64, sleep time.Duration) *history.Snapshot {
-	return &history.Snapshot{
+func piled(calls, n int64, sleep time.Duration) *finding.Snapshot {
+	return &finding.Snapshot{
 		Calls: calls, Eval: &check.Evaluation{Seen: &check.Seen{}},
 		Goroutines: map[goroutine.Origin]goroutine.Pile{worker: {Count: n, Frames: 2 * n, Sleep: sleep, State: "select", Calls: []goroutine.Call{{Function: worker.Entry}}}},
 	}
@@ -48,7 +47,7 @@ func piled(calls, n int64, sleep time.Duration) *history.Snapshot {
 // play returns the steps of a trial, in words, and the trial.
 func (g *game) play(batch, warmUp int) (string, *Trial) {
 	g.Helper()
-	finder := finding.Finder{History: &history.History{Env: &environ.Environment{}}, Req: &g.req}
+	finder := finding.Finder{History: &finding.History{Env: &environ.Environment{}}, Req: &g.req}
 	t := &Trial{Wording: wording.Wording{Finder: finder, Each: 1}}
 	cost := &calls.Cost{Last: g.op}
 	call := func(n int) {
@@ -118,7 +117,7 @@ func (g *game) play(batch, warmUp int) (string, *Trial) {
 // of plays a series of goroutines, by snapshot. The last figure goes on.
 func (g *game) of(figures ...int64) (string, *Trial) {
 	g.Helper()
-	g.snapshot = func(at int, calls int64) *history.Snapshot {
+	g.snapshot = func(at int, calls int64) *finding.Snapshot {
 		return piled(calls, figures[min(at, len(figures)-1)], g.sleep)
 	}
 	return g.play(10, 10)
@@ -272,19 +271,19 @@ func TestOutlast(t *testing.T) {
 func TestJudgements(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		change func(at int, m *history.Snapshot)
+		change func(at int, m *finding.Snapshot)
 		want   string
 	}{
-		{"misuse", func(_ int, m *history.Snapshot) { m.Eval.Problems = []string{"no such package"} }, "batch 10, misuse"},
-		{"a doubtful snapshot", func(at int, m *history.Snapshot) {
+		{"misuse", func(_ int, m *finding.Snapshot) { m.Eval.Problems = []string{"no such package"} }, "batch 10, misuse"},
+		{"a doubtful snapshot", func(at int, m *finding.Snapshot) {
 			if at == 0 {
 				m.Doubt = errors.New("doubt")
 			}
 		}, "batch 10, unknown: doubt"},
-		{"too many goroutines", func(_ int, m *history.Snapshot) { m.Goroutines = nil }, "batch 10, unknown: "},
-		{"a chunk that serves many calls", func(_ int, m *history.Snapshot) { m.Mapped = 2 << 20 }, "batch 10, batch 20, batch 40, confirm 80, settle, passes"},
+		{"too many goroutines", func(_ int, m *finding.Snapshot) { m.Goroutines = nil }, "batch 10, unknown: "},
+		{"a chunk that serves many calls", func(_ int, m *finding.Snapshot) { m.Mapped = 2 << 20 }, "batch 10, batch 20, batch 40, confirm 80, settle, passes"},
 	} {
-		g := game{T: t, snapshot: func(at int, calls int64) *history.Snapshot {
+		g := game{T: t, snapshot: func(at int, calls int64) *finding.Snapshot {
 			m := piled(calls, 10, 0)
 			tt.change(at, m)
 			return m
@@ -300,7 +299,7 @@ func TestJudgements(t *testing.T) {
 
 // appended is a snapshot with a slice that each call makes longer by 8 bytes, in an array with room
 // for so many bytes.
-func appended(calls, first, room int64) *history.Snapshot {
+func appended(calls, first, room int64) *finding.Snapshot {
 	m := piled(calls, 10, 0)
 	bytes := max(room, 8*(first+calls))
 	root := &refscan.Node{
@@ -314,7 +313,7 @@ func appended(calls, first, room int64) *history.Snapshot {
 // A trial begins anew with a batch that fills a slice, if that takes little. If not, the log says
 // that the slice was not judged.
 func TestFill(t *testing.T) {
-	journal := func(_ int, calls int64) *history.Snapshot { return appended(calls, 0, 4096) }
+	journal := func(_ int, calls int64) *finding.Snapshot { return appended(calls, 0, 4096) }
 	g := game{T: t, snapshot: journal}
 	steps, last := g.play(10, 10)
 	assert.Equal(t, "batch 10, passes", steps, "no call takes any time, so none is known to be quick")
@@ -356,7 +355,7 @@ func TestConfirmsBriefly(t *testing.T) {
 		{time.Second, 10, 1, "confirm 80", 64},
 		{time.Second, 0, 0.52, "confirm 80", 1000},
 	} {
-		g := game{T: t, op: tt.op, snapshot: func(_ int, calls int64) *history.Snapshot { return piled(calls, int64(tt.each*float64(calls)), 0) }}
+		g := game{T: t, op: tt.op, snapshot: func(_ int, calls int64) *finding.Snapshot { return piled(calls, int64(tt.each*float64(calls)), 0) }}
 		g.req.Iterations = tt.iterations
 		steps, last := g.play(10, 10)
 		assert.Contains(t, steps, "batch 10, batch 20, batch 40, "+tt.want+", settle", tt)
@@ -367,8 +366,8 @@ func TestConfirmsBriefly(t *testing.T) {
 
 // Half of what grew has to leave its place for the growth to count as moved.
 func TestHasLeft(t *testing.T) {
-	at := func(calls, first int64) *history.Snapshot { return appended(calls, first, 0) }
-	g := game{T: t, snapshot: func(_ int, calls int64) *history.Snapshot { return at(calls, 0) }}
+	at := func(calls, first int64) *finding.Snapshot { return appended(calls, first, 0) }
+	g := game{T: t, snapshot: func(_ int, calls int64) *finding.Snapshot { return at(calls, 0) }}
 	_, last := g.play(10, 10)
 	grown := last.Growth()
 	assert.Equal(t, 1, len(grown.Leaks))

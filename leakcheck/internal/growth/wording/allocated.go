@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/leakgate/leakgate/internal/textfmt"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
+	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
@@ -32,7 +32,7 @@ func (w *Wording) allocated(b *tree.Branch, of string) []string {
 		return message.AllocatedAt(b, of, w.Env)
 	}
 	key := b.GrowthKey()
-	added := w.Last().Figures()[key][history.InObjects] - w.Recorded.Figures()[key][history.InObjects]
+	added := w.Last().Figures()[key][finding.InObjects] - w.Recorded.Figures()[key][finding.InObjects]
 	lines := message.WhereAllocated(w.recordsOf(b), w.RecordedShare(added), of, w.Env)
 	if lines == nil && !w.RecordedAll {
 		where := "where it is allocated is not known"
@@ -85,7 +85,7 @@ func (w *Wording) recordsOf(b *tree.Branch) []refscan.Allocation {
 	}
 	key := b.GrowthKey()
 	var records []refscan.Allocation
-	add := func(m *history.Snapshot, sign int64) {
+	add := func(m *finding.Snapshot, sign int64) {
 		m.Forest.All(func(b *tree.Branch) bool {
 			if b.GrowthKey() == key {
 				for _, a := range b.Allocations {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
@@ -209,11 +208,11 @@ func (w *Wording) protocol(calls int64) string {
 // trace leads to the branch where most of the growth is.
 func trace(l *finding.Leak) *tree.Trace {
 	weight := tree.BytesOf
-	if l.Measure == history.InObjects {
+	if l.Measure == finding.InObjects {
 		weight = tree.ObjectsOf
 	}
 	t := tree.TraceTo(l.Heads[0], true, weight)
-	if l.Goroutines == nil && l.Measure == history.InObjects && !l.Heads[0].IsEntries() {
+	if l.Goroutines == nil && l.Measure == finding.InObjects && !l.Heads[0].IsEntries() {
 		t.Grows = l.Heads[0]
 	}
 	return t

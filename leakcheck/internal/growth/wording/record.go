@@ -9,7 +9,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
@@ -43,7 +42,7 @@ func (w *Wording) Records(g *finding.Growth, a *assertion.Assertion) []verdict.B
 			b.Path, b.Type, b.Objects = l.Resources[0].Name, l.Resources[0].Kind.String(), l.Resources[0].Amount()
 		case l.Goroutines != nil:
 			b.Path, b.Type, b.Objects = symbol.Unescape(l.Origin.Entry), "goroutine", l.Piled.Grown()
-		case l.Measure == history.InObjects:
+		case l.Measure == finding.InObjects:
 			b.Path, b.Type, b.Objects = l.Heads[0].Path, l.Heads[0].Typ, l.Own.Grown()
 		default:
 			b.Path, b.Type = l.Heads[0].Path, l.Heads[0].Typ
@@ -71,7 +70,7 @@ func findings(g *finding.Growth) []check.Finding {
 			Shown: shown, Broken: true, Heap: check.Heap{Culprits: l.Heads, Below: true, Weight: tree.BytesOf},
 			Record: verdict.Bound{Kind: verdict.Growth, Selector: shown, Objects: l.Total.Objects, Bytes: l.Total.Bytes},
 		}
-		if l.Measure == history.InBytes || l.Measure == history.InUse {
+		if l.Measure == finding.InBytes || l.Measure == finding.InUse {
 			f.Record.MaxBytes = &none
 		} else {
 			f.Record.MaxObjects = &none

@@ -11,7 +11,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
@@ -33,7 +32,7 @@ func TestProtocol(t *testing.T) {
 	w.Each = 1000
 	assert.Equal(t, "160 times: 0 to warm up, then 10, 20, 40 and 80, with a snapshot after each batch; each time counts as 1,000 calls", end())
 	w.Each = 1
-	w.History = w.WithLater(&history.Snapshot{Calls: 240, Forest: tree.GrowForest(report(sessions(240))), Eval: w.Last().Eval, Goroutines: w.Last().Goroutines})
+	w.History = w.WithLater(&finding.Snapshot{Calls: 240, Forest: tree.GrowForest(report(sessions(240))), Eval: w.Last().Eval, Goroutines: w.Last().Goroutines})
 	assert.Contains(t, end(), "; the last of them after 12s without a call")
 	w.Process = "example (7)"
 	text := strings.Join(w.Failure(w.Growth(), 160), "\n")
@@ -149,14 +148,14 @@ func TestForgiven(t *testing.T) {
 	assert.Equal(t, []string{"grew, but not with every batch, or less and less, and is no leak: via example.com/app.sessions[*]: objects: 10 → 20 → 40 → 80 → 160 after 10, 20, 40, 80 and 160 calls"},
 		w.Forgiven(append(leaks, leaks...)), "once")
 	more := w
-	more.History = w.WithLater(&history.Snapshot{Calls: 240, Forest: tree.GrowForest(report(sessions(80)))})
+	more.History = w.WithLater(&finding.Snapshot{Calls: 240, Forest: tree.GrowForest(report(sessions(80)))})
 	assert.Equal(t, []string{"grew, but is kept for some time only, and is no leak: via example.com/app.sessions[*]: objects: 10 → 20 → 40 → 80 → 160 after 10, 20, 40, 80 and 160 calls, and 80 12s later, after 240 calls"}, more.Forgiven(leaks))
 	w = heap(sessions)
 	for _, n := range []int64{240, 312, 390} {
-		w.History = w.WithFurther(&history.Snapshot{Calls: n, Forest: tree.GrowForest(report(sessions(160)))})
+		w.History = w.WithFurther(&finding.Snapshot{Calls: n, Forest: tree.GrowForest(report(sessions(160)))})
 	}
 	assert.Equal(t, []string{"grew, but with the size of the largest batch of calls, not with their number, and is no leak: via example.com/app.sessions[*]: objects: 10 → 20 → 40 → 80 → 160 after 10, 20, 40, 80 and 160 calls, and 160 → 160 → 160 after 240, 312 and 390"}, w.Forgiven(leaks))
-	w.Further[2].Forest, w.Further[2] = tree.GrowForest(report(sessions(9))), &history.Snapshot{Calls: 390, Forest: tree.GrowForest(report(sessions(9)))}
+	w.Further[2].Forest, w.Further[2] = tree.GrowForest(report(sessions(9))), &finding.Snapshot{Calls: 390, Forest: tree.GrowForest(report(sessions(9)))}
 	assert.Contains(t, w.Forgiven(leaks)[0], "grew, but fell in a further batch, and is no leak: ")
 
 	assert.Contains(t, suspects(held(func(n int64) []ledger.Item { return []ledger.Item{item(ledger.Descriptor, "socket", n)} }))[0],
@@ -165,7 +164,7 @@ func TestForgiven(t *testing.T) {
 	assert.Contains(t, suspects(native())[0], "less and less, and is no leak: native blocks: native blocks: 10 → ")
 	assert.Contains(t, suspects(piled(nil, nil))[0], "is no leak: in example.com/app.work: goroutines: 10 → ")
 
-	many := over(usual, func(n int64) *history.Snapshot {
+	many := over(usual, func(n int64) *finding.Snapshot {
 		var roots []*refscan.Node
 		for i := range 9 {
 			roots = append(roots, global(node("example.com/app.v"+string(rune('a'+i)), "*example.com/app.T", n, 8*n), "", 0))

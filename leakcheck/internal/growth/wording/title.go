@@ -7,7 +7,6 @@ import (
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
 )
@@ -49,7 +48,7 @@ func path(l *finding.Leak) string {
 	switch {
 	case head.IsEntries(), l.CountsTimers():
 		path = head.Parent.Path
-	case head.Parent == nil && head.Recursion != "" && l.Measure == history.InObjects:
+	case head.Parent == nil && head.Recursion != "" && l.Measure == finding.InObjects:
 		path = symbol.JoinPath(path, head.Recursion) // growing objects hang on others of their type
 	}
 	return textfmt.Abridge(path, message.MaxNameShown)
@@ -74,11 +73,11 @@ func leakRate(l *finding.Leak) string {
 		return fmt.Sprintf("%s/op (%s)", series.NounPerCall(l.Own, "timer"), bytes)
 	case l.IsQueue():
 		return fmt.Sprintf("%s in the buffer of a %s", bytes, message.TypeText(head))
-	case l.Measure == history.InBytes, l.Measure == history.InUse:
+	case l.Measure == finding.InBytes, l.Measure == finding.InUse:
 		return fmt.Sprintf("%s in %s", bytes, message.TypeText(head))
 	case head.IsEntries():
 		return fmt.Sprintf("%s entries/op (%s) in %s", series.PerCallText(l.Own), bytes, message.TypeText(head.Parent))
-	case l.Measure == history.InEntries:
+	case l.Measure == finding.InEntries:
 		return fmt.Sprintf("%s entries/op (%s) in %s", series.PerCallText(l.Own), bytes, message.TypeText(head))
 	}
 	return fmt.Sprintf("%s %s/op (%s)", series.PerCallText(l.Own), message.TypeText(head), bytes)
@@ -105,7 +104,7 @@ func bytesPerCallOf(l *finding.Leak) float64 {
 func counted(l *finding.Leak) string {
 	switch {
 	case l.Heads[0].IsEntries():
-		return history.InEntries.String()
+		return finding.InEntries.String()
 	case l.CountsTimers() && !l.Moves:
 		return "timers"
 	}

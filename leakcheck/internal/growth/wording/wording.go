@@ -5,7 +5,6 @@ import (
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
@@ -14,7 +13,7 @@ type Wording struct {
 	finding.Finder
 	Each          int64             // calls that one call of op stands for
 	Batches       []int             // calls of op in each batch, without the warm-up
-	Recorded      *history.Snapshot // before the batch whose allocations were recorded; nil: none was
+	Recorded      *finding.Snapshot // before the batch whose allocations were recorded; nil: none was
 	RecordedCalls int               // how many calls of the batch were recorded, its first
 	RecordedAll   bool              // as many as were to be
 

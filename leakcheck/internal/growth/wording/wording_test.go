@@ -15,7 +15,6 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
-	"github.com/leakgate/leakgate/leakcheck/internal/growth/history"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
@@ -38,18 +37,18 @@ var (
 var usual = []int64{10, 20, 40, 80, 160}
 
 // snapshot is one of handmade variables.
-func snapshot(roots ...*refscan.Node) *history.Snapshot {
+func snapshot(roots ...*refscan.Node) *finding.Snapshot {
 	r := report(roots...)
 	f := tree.GrowForest(r)
-	return &history.Snapshot{
+	return &finding.Snapshot{
 		Forest: f, Eval: &check.Evaluation{Seen: &check.Seen{Observation: &observe.Observation{Report: r}, Everything: f}},
 		Goroutines: map[goroutine.Origin]goroutine.Pile{},
 	}
 }
 
 // over is a wording of snapshots with these figures, after the usual calls.
-func over(figures []int64, snapshot func(n int64) *history.Snapshot) *wording.Wording {
-	h := &history.History{Env: &environ.Environment{Dir: "/src/app", ModulePath: "example.com/app", PackagePath: "example.com/app"}}
+func over(figures []int64, snapshot func(n int64) *finding.Snapshot) *wording.Wording {
+	h := &finding.History{Env: &environ.Environment{Dir: "/src/app", ModulePath: "example.com/app", PackagePath: "example.com/app"}}
 	for i, n := range figures {
 		m := snapshot(n)
 		m.Calls = usual[i]
@@ -59,7 +58,7 @@ func over(figures []int64, snapshot func(n int64) *history.Snapshot) *wording.Wo
 }
 
 func heap(root func(n int64) *refscan.Node) *wording.Wording {
-	return over(usual, func(n int64) *history.Snapshot { return snapshot(root(n)) })
+	return over(usual, func(n int64) *finding.Snapshot { return snapshot(root(n)) })
 }
 
 // item is one resource of a size.
@@ -68,7 +67,7 @@ func item(k ledger.Kind, name string, size int64) ledger.Item {
 }
 
 func held(items func(n int64) []ledger.Item) *wording.Wording {
-	return over(usual, func(n int64) *history.Snapshot {
+	return over(usual, func(n int64) *finding.Snapshot {
 		m := snapshot()
 		m.Ledger = &ledger.Ledger{Items: items(n)}
 		return m
@@ -85,7 +84,7 @@ func working(n int64, state string, calls ...goroutine.Call) goroutine.Pile {
 }
 
 func piled(roots func(n int64) []*refscan.Node, items func(n int64) []ledger.Item) *wording.Wording {
-	return over(usual, func(n int64) *history.Snapshot {
+	return over(usual, func(n int64) *finding.Snapshot {
 		m := snapshot()
 		if roots != nil {
 			m = snapshot(roots(n)...)
@@ -152,7 +151,7 @@ leakcheck: memory grows with every call of op
 
 	// where they stand, and the usual causes
 	at := func(g func(n int64) goroutine.Pile, roots func(n int64) []*refscan.Node) string {
-		return failure(over(usual, func(n int64) *history.Snapshot {
+		return failure(over(usual, func(n int64) *finding.Snapshot {
 			m := snapshot(roots(n)...)
 			m.Goroutines[worker] = g(n)
 			return m
@@ -219,7 +218,7 @@ leakcheck: resources grow with every call of op
 	assert.True(t, strings.HasSuffix(failure(w), "\n    which call makes them is not known: op is slow while its allocations are recorded, so that 7 of the last 80 calls were"), failure(w))
 
 	// what stands for them
-	w = over(usual, func(n int64) *history.Snapshot {
+	w = over(usual, func(n int64) *finding.Snapshot {
 		m := snapshot(global(node("example.com/app.files", "[]*os.File", 1, 8, node("[10+]", "*os.file", n, 96*n)), "", 0))
 		m.Ledger = &ledger.Ledger{Items: []ledger.Item{item(ledger.Descriptor, "pipe", 2*n)}}
 		return m
@@ -231,7 +230,7 @@ leakcheck: resources grow with every call of op
 
 // native is a wording of blocks of C code, of 32 bytes.
 func native() *wording.Wording {
-	w := over(usual, func(n int64) *history.Snapshot {
+	w := over(usual, func(n int64) *finding.Snapshot {
 		m := snapshot()
 		m.Native = &nativeheap.Heap{Blocks: n, Bytes: 32 * n, Sizes: map[int64]int64{32: n}, Threads: 1}
 		m.Ledger = new(ledger.Ledger)
@@ -280,7 +279,7 @@ leakcheck: resources grow with every call of op
 // Growth that is explained in short, in more lines than a message has, or that comes with another
 // one.
 func TestManyLeaks(t *testing.T) {
-	w := over(usual, func(n int64) *history.Snapshot {
+	w := over(usual, func(n int64) *finding.Snapshot {
 		var roots []*refscan.Node
 		for i := range int64(12) {
 			roots = append(roots, global(node("example.com/app.list"+string(rune('a'+i)), "*example.com/app.T", n, (100-i)*n), "", 0))
@@ -297,7 +296,7 @@ func TestManyLeaks(t *testing.T) {
 	assert.Contains(t, text, "\n\n+1.00 *app.T/op (+99 B/op) via example.com/app.listb\n+1.00 *app.T/op (+98 B/op) via example.com/app.listc\n")
 	assert.True(t, strings.HasSuffix(text, "\n… and 4 more"), text)
 
-	gob := over(usual, func(n int64) *history.Snapshot {
+	gob := over(usual, func(n int64) *finding.Snapshot {
 		var roots []*refscan.Node
 		for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
 			roots = append(roots, global(node("encoding/gob."+name, "*encoding/gob.info", n, n), "", 0))
@@ -362,7 +361,7 @@ func TestRates(t *testing.T) {
 			assert.Contains(t, text, part, tt.name)
 		}
 	}
-	w := over(usual, func(n int64) *history.Snapshot {
+	w := over(usual, func(n int64) *finding.Snapshot {
 		m := snapshot()
 		m.Forest = tree.Forest{tree.Missed(refscan.Totals{MissedObjects: n, MissedBytes: 16 * n})}
 		m.Eval.Report.Missed = []*refscan.Node{node("", "*example.com/app.T", 7, 8), node("", "", 9, 9)}

@@ -1,5 +1,4 @@
-// Package history holds the snapshots of an experiment, and gives the series of figures over them.
-package history
+package finding
 
 import (
 	"iter"
@@ -13,8 +12,9 @@ import (
 	"github.com/leakgate/leakgate/refscan"
 )
 
-// A History is the snapshots of an experiment, in their order. It is a value: what would change it
-// returns another one. Inlined, the functions that do so would be several KB of code.
+// A History is the snapshots of an experiment, in their order. It gives the series of figures over
+// them. It is a value: what would change it returns another one. Inlined, the functions that do so
+// would be several KB of code.
 type History struct {
 	Env       *environ.Environment
 	Snapshots []*Snapshot

@@ -1,4 +1,4 @@
-package history
+package finding
 
 import (
 	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
