@@ -5,7 +5,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/graph/edges"
 	"github.com/leakgate/leakgate/internal/engine/graph/root"
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
-	"github.com/leakgate/leakgate/internal/engine/heap/timer"
 	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 	"github.com/leakgate/leakgate/internal/engine/heap/typing"
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
@@ -258,7 +257,7 @@ func (p *pathfinder) fromRoots(visit func(r *root.Entry, label string, to uint64
 			if p.cuts[reference{root: r, label: label}] || p.ignore != nil && p.ignore(r.Type, label) {
 				continue
 			}
-			if r.Kind == root.KindTimer && label == timer.Label && p.detour(to) {
+			if r.Kind == root.KindTimer && label == typedheap.TimerLabel && p.detour(to) {
 				continue
 			}
 			visit(r, label, to)

@@ -242,8 +242,8 @@ func (b *graph) hanging(w *edges.Writer) {
 // roots of their own: the runtime is not what keeps these.
 func (b *graph) timerHeaps(w *edges.Writer) {
 	roots := objset.New(b.heap.Model.NumObjects)
-	for i := range b.heap.Timers.Timers {
-		if s, obj := b.heap.Model.Object(b.heap.Timers.Timers[i].Addr); s != nil {
+	for i := range b.heap.Timers.List {
+		if s, obj := b.heap.Model.Object(b.heap.Timers.List[i].Addr); s != nil {
 			roots.Add(obj)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
-	"github.com/leakgate/leakgate/internal/engine/heap/timer"
+	"github.com/leakgate/leakgate/internal/engine/heap/typedheap"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
 	"github.com/leakgate/leakgate/internal/symbol"
 )
@@ -17,7 +17,7 @@ type Pending struct {
 }
 
 // add adds a timer. now is 0 if the time of the snapshot is not known.
-func (p *Pending) add(t *timer.Pending, now int64) {
+func (p *Pending) add(t *typedheap.PendingTimer, now int64) {
 	if now != 0 && !t.Fake {
 		due := time.Duration(t.When - now)
 		if p.DueFirst == 0 && p.DueLast == 0 {
@@ -37,19 +37,19 @@ func (p *Pending) add(t *timer.Pending, now int64) {
 func (rs *set) timerRoots() {
 	h := rs.heap
 	tools := rs.toolObjects()
-	roots := make(map[timer.Kind]Root)
-	for i := range h.Timers.Timers {
-		t := &h.Timers.Timers[i]
-		r, known := roots[t.Kind]
+	roots := make(map[typedheap.TimerKind]Root)
+	for i := range h.Timers.List {
+		t := &h.Timers.List[i]
+		r, known := roots[t.TimerKind]
 		if !known {
 			r = rs.timerRoot(t)
-			roots[t.Kind] = r
+			roots[t.TimerKind] = r
 		}
 		if isToolTimer(h.Model, t, tools) {
 			r.Class = ClassToolTimer
 		}
 		entry := rs.entry(r, "")
-		entry.Pending.add(t.Pending, h.Model.Now)
+		entry.Pending.add(t.PendingTimer, h.Model.Now)
 		t.Edges(h.Types, func(label string, e heaptype.Edge) { entry.add(label, e, FromTimer, t.Addr) })
 	}
 	// Stopped timers stay in the runtime's arrays until it comes across them.
@@ -62,7 +62,7 @@ func (rs *set) timerRoots() {
 // toolObjects returns the objects that the tool's variables refer to.
 func (rs *set) toolObjects() map[uint32]bool {
 	objects := make(map[uint32]bool)
-	if len(rs.heap.Timers.Timers) == 0 {
+	if len(rs.heap.Timers.List) == 0 {
 		return objects
 	}
 	for _, r := range rs.list {
@@ -79,7 +79,7 @@ func (rs *set) toolObjects() map[uint32]bool {
 // timer, its channel, its function, or an object that the function captures, such as the context
 // that it is to cancel. If variables of the program refer to the same objects, they claim them
 // first.
-func isToolTimer(m *goruntime.Model, t *timer.Timer, tools map[uint32]bool) bool {
+func isToolTimer(m *goruntime.Model, t *typedheap.Timer, tools map[uint32]bool) bool {
 	is := func(addr uint64) bool {
 		s, obj := m.Object(addr)
 		return s != nil && tools[obj]

@@ -1,7 +1,7 @@
 // Package typedheap builds the heap of a frozen process as analyses of it need it: what is alive,
-// by the collector's own rules, and of which type. It spreads types over the objects that are alive
-// until nothing improves. The best founded, largest typing of an object wins, in whichever order
-// they are found.
+// by the collector's own rules, and of which type, and the pending timers. It spreads types over
+// the objects that are alive until nothing improves. The best founded, largest typing of an object
+// wins, in whichever order they are found.
 package typedheap
 
 import (
@@ -11,7 +11,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/heap/live"
 	"github.com/leakgate/leakgate/internal/engine/heap/stackvar"
-	"github.com/leakgate/leakgate/internal/engine/heap/timer"
 	"github.com/leakgate/leakgate/internal/engine/heap/typing"
 	"github.com/leakgate/leakgate/internal/engine/memory/parallel"
 	"github.com/leakgate/leakgate/internal/engine/runtime/goruntime"
@@ -26,7 +25,7 @@ type Heap struct {
 	Types     *heaptype.Table
 	Segments  *typing.Segments
 	Live      *live.Live
-	Timers    *timer.List
+	Timers    *Timers
 	Vars      *stackvar.Finder
 	Typings   typing.Table
 	Anonymous *typing.AnonymousSet
@@ -56,7 +55,7 @@ func Build(m *goruntime.Model, names *debuginfo.Index, options Options) (*Heap, 
 		options.Workers = parallel.Workers(m.NumObjects)
 	}
 	h := &Heap{Model: m, Types: types, Segments: typing.LoadSegments(types), Vars: stackvar.New(types)}
-	if h.Timers, err = timer.Load(types); err != nil {
+	if h.Timers, err = loadTimers(types); err != nil {
 		return nil, err
 	}
 	found, err := inferTypes(types, h.Segments, h.Timers, options)

@@ -7,7 +7,6 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
 	"github.com/leakgate/leakgate/internal/engine/heap/live"
 	"github.com/leakgate/leakgate/internal/engine/heap/stackvar"
-	"github.com/leakgate/leakgate/internal/engine/heap/timer"
 	"github.com/leakgate/leakgate/internal/engine/heap/typing"
 	"github.com/leakgate/leakgate/internal/engine/memory/objset"
 	"github.com/leakgate/leakgate/internal/engine/memory/parallel"
@@ -92,7 +91,7 @@ type inferred struct {
 // change of an object's typing is an improvement in a strict order (typing.Better).
 //
 //go:norace
-func inferTypes(types *heaptype.Table, data *typing.Segments, timers *timer.List, o Options) (*inferred, error) {
+func inferTypes(types *heaptype.Table, data *typing.Segments, timers *Timers, o Options) (*inferred, error) {
 	m := types.Model
 	marking, err := live.Begin(m, data, o.Workers)
 	if err != nil {
@@ -138,8 +137,8 @@ func inferTypes(types *heaptype.Table, data *typing.Segments, timers *timer.List
 	for _, s := range marking.Specials {
 		first.special(s)
 	}
-	for i := range timers.Timers {
-		timers.Timers[i].Edges(types, func(_ string, e heaptype.Edge) {
+	for i := range timers.List {
+		timers.List[i].Edges(types, func(_ string, e heaptype.Edge) {
 			if e.Type != nil {
 				first.w.Emit(e)
 			}

@@ -74,7 +74,7 @@ func (f *Finder) Longer() (found []*Longer) {
 	return found
 }
 
-// timerChannel is the name of the channel that a timer sends to (heap/timer).
+// timerChannel is the name of the channel that a timer sends to (heap/typedheap).
 const timerChannel = "$chan"
 
 // objectsGrow reports whether the objects of a branch, or of one below it, grow in every batch.

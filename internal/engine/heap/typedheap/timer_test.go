@@ -1,4 +1,4 @@
-package timer_test
+package typedheap_test
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
-	"github.com/leakgate/leakgate/internal/engine/heap/timer"
 	"github.com/leakgate/leakgate/internal/testkit/heaptest"
 	"github.com/leakgate/leakgate/internal/testkit/require"
 )
@@ -46,11 +45,10 @@ func TestPendingTimers(t *testing.T) {
 	for deadline := time.Now().Add(time.Minute); found["time.sendTime time.Timer"]+found["time.sendTime time.Ticker repeats"] < 2*sets && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		clear(found)
 		p := heaptest.Capture(t)
-		list, err := timer.Load(p.Heap.Types)
-		require.NoError(t, err)
+		list := p.Heap.Timers
 		now := p.Model().Now
-		for i := range list.Timers {
-			e := &list.Timers[i]
+		for i := range list.List {
+			e := &list.List[i]
 			if due := time.Duration(e.When - now); due < (hours-1)*time.Hour {
 				continue
 			}
@@ -72,7 +70,7 @@ func TestPendingTimers(t *testing.T) {
 		require.NoError(t, p.Close())
 	}
 	require.Equal(t, map[string]int{
-		"time.goFunc time.Timer $fn github.com/leakgate/leakgate/internal/engine/heap/timer_test.set.func1": sets,
+		"time.goFunc time.Timer $fn github.com/leakgate/leakgate/internal/engine/heap/typedheap_test.set.func1": sets,
 		"time.sendTime time.Timer": sets, "time.sendTime time.Ticker repeats": sets,
 	}, found)
 }

@@ -1,5 +1,4 @@
-// Package timer lists the pending timers that a program asked for, with what they refer to.
-package timer
+package typedheap
 
 import (
 	"github.com/leakgate/leakgate/internal/engine/heap/heaptype"
@@ -8,13 +7,13 @@ import (
 
 // A Timer is a pending timer that the program asked for.
 type Timer struct {
-	*Pending
-	Kind
+	*PendingTimer
+	TimerKind
 	Func uint64 // closure that the program wants to be called, 0 if there is none
 }
 
-// A Kind is what timers that run the same have in common.
-type Kind struct {
+// A TimerKind is what timers that run the same have in common.
+type TimerKind struct {
 	Call string // name of the function that the runtime calls
 	// address of the function that the program wants to be called, 0 if there is none
 	Entry uint64
@@ -30,24 +29,24 @@ const (
 	timeSendTime = "time.sendTime"
 )
 
-// A List is the pending timers of a program.
-type List struct {
-	Timers []Timer
-	Heaps  []uint64 // addresses of the arrays that the runtime keeps timers in
+// Timers are the pending timers that a program asked for.
+type Timers struct {
+	List  []Timer
+	Heaps []uint64 // addresses of the arrays that the runtime keeps timers in
 }
 
-// Load lists the timers that the program asked for. It omits the runtime's own timers, such as that
-// of a goroutine that sleeps: they belong to the goroutine or variable that has them.
-func Load(types *heaptype.Table) (*List, error) {
-	all, err := allPending(types.Model)
+// loadTimers lists the timers that the program asked for. It omits the runtime's own timers, such
+// as that of a goroutine that sleeps: they belong to the goroutine or variable that has them.
+func loadTimers(types *heaptype.Table) (*Timers, error) {
+	all, err := pendingOf(types.Model)
 	if err != nil {
 		return nil, err
 	}
-	list := &List{Heaps: all.Heaps}
+	list := &Timers{Heaps: all.Heaps}
 	calls := make(map[uint64]string) // by closure
 	timerType, tickerType := typeOf{name: "time.Timer"}, typeOf{name: "time.Ticker"}
 	for i := range all.List {
-		t := Timer{Pending: &all.List[i]}
+		t := Timer{PendingTimer: &all.List[i]}
 		call, known := calls[t.Fn]
 		if !known {
 			call = functionOf(types, t.Fn)
@@ -64,7 +63,7 @@ func Load(types *heaptype.Table) (*List, error) {
 		case symbol.IsRuntime(symbol.Package(call)):
 			continue
 		}
-		list.Timers = append(list.Timers, t)
+		list.List = append(list.List, t)
 	}
 	return list, nil
 }
@@ -91,8 +90,8 @@ func functionOf(types *heaptype.Table, closure uint64) string {
 	return ""
 }
 
-// Label is the reference of a root to the memory of the timer itself.
-const Label = "$timer"
+// TimerLabel is the reference of a root to the memory of the timer itself.
+const TimerLabel = "$timer"
 
 // Edges visits the references that a timer's root holds: to the timer's own memory, and to the
 // function, channel or argument of its call.
@@ -101,7 +100,7 @@ func (t *Timer) Edges(types *heaptype.Table, visit func(label string, e heaptype
 	if t.Of != nil {
 		self = heaptype.Edge{To: t.Addr - t.Offset, Type: t.Of, Layout: heaptype.LayoutValue, Confidence: heaptype.FromDynamic}
 	}
-	visit(Label, self)
+	visit(TimerLabel, self)
 	switch {
 	case t.Func != 0:
 		visit("$fn", types.FuncEdge(t.Func))

@@ -1,4 +1,4 @@
-package timer
+package typedheap
 
 import (
 	"encoding/binary"
@@ -8,12 +8,12 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/runtime/rtlayout"
 )
 
-// A Pending is a timer that is pending: it is in the heap of a processor or of a bubble of
+// A PendingTimer is a timer that is pending: it is in the heap of a processor or of a bubble of
 // testing/synctest, and it is not stopped (runtime/time.go, timer and timers; go1.26 and
 // go1.27). When it is due, the runtime calls a function with an argument. Timers of the network
 // poller are left out: they, and what they are called with, lie outside of the Go heap
 // (runtime/netpoll.go, pollDesc).
-type Pending struct {
+type PendingTimer struct {
 	Addr uint64 // of the runtime.timer
 	// offset of the runtime.timer in the runtime.timeTimer that time.NewTimer and the like allocate
 	Offset uint64
@@ -26,17 +26,17 @@ type Pending struct {
 
 // pendingTimers are the pending timers of a process.
 type pendingTimers struct {
-	List  []Pending
+	List  []PendingTimer
 	Heaps []uint64 // addresses of the arrays that hold them, and stopped ones
 }
 
 // maxTimers bounds the timers of one heap.
 const maxTimers = 1 << 28
 
-// allPending lists the pending timers, in any order.
-func allPending(m *goruntime.Model) (*pendingTimers, error) {
+// pendingOf lists the pending timers, in any order.
+func pendingOf(m *goruntime.Model) (*pendingTimers, error) {
 	t := &pendingTimers{}
-	r := reader{m: m, to: t}
+	r := timerReader{m: m, to: t}
 	l := m.Fields()
 	if l.Fill(&r.at, &r.g, &r.p, &r.variables); l.Err() != nil {
 		return nil, l.Err()
@@ -69,8 +69,8 @@ func allPending(m *goruntime.Model) (*pendingTimers, error) {
 	return t, m.Mem.Err()
 }
 
-// A reader reads heaps of timers.
-type reader struct {
+// A timerReader reads heaps of timers.
+type timerReader struct {
 	m  *goruntime.Model
 	to *pendingTimers
 
@@ -84,7 +84,7 @@ type reader struct {
 // heap reads the heap that the slice at an address holds.
 //
 //go:norace
-func (r *reader) heap(slice uint64) error {
+func (r *timerReader) heap(slice uint64) error {
 	mem := r.m.Mem
 	at, n := mem.U64(slice), mem.U64(slice+8)
 	if err := mem.Err(); err != nil || at == 0 {
@@ -112,7 +112,7 @@ func (r *reader) heap(slice uint64) error {
 		if when == 0 || t[r.at.State]&rtlayout.TimerZombie != 0 {
 			continue
 		}
-		r.to.List = append(r.to.List, Pending{
+		r.to.List = append(r.to.List, PendingTimer{
 			Addr: addr, Offset: r.offset, When: when, Period: int64(binary.LittleEndian.Uint64(t[r.at.Period:])), Fn: binary.LittleEndian.Uint64(t[r.at.Fn:]),
 			Arg: binary.LittleEndian.Uint64(t[r.at.Arg+8:]), Fake: t[r.at.Fake] != 0,
 		})
