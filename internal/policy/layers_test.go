@@ -238,7 +238,6 @@ var layers = []struct {
 	{"cmd/leakgate", []string{"..."}},
 
 	{"internal/policy", nil},
-	{"internal/tests/allocs", nil},
 	{"internal/tests/judges", nil},
 	{"internal/tests/memory", nil},
 	{"internal/tests/native", nil},

@@ -1,4 +1,4 @@
-package allocs
+package judges
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ import (
 )
 
 // importPath is the import path of this package.
-const importPath = "github.com/leakgate/leakgate/internal/tests/allocs"
+const importPath = "github.com/leakgate/leakgate/internal/tests/judges"
 
 // goldenTests matches the tests with golden files.
 const goldenTests = "^(TestMap|TestSlices|TestText|TestJSON|TestGoroutines|TestGenerics|TestErrors|TestTemplate|TestRegexp|TestSortedKeys)$"

@@ -1,4 +1,4 @@
-package allocs
+package judges
 
 import (
 	"bytes"
