@@ -60,11 +60,17 @@ var layers = []struct {
 	{"leakcheck/internal/environ", []string{
 		"internal/envvar", "internal/symbol", "leakcheck/internal/naming", "refscan",
 	}},
-	{"leakcheck/internal/ledger", []string{"internal/engine/memory/headroom", "internal/engine/memory/offheap", "internal/engine/native/nativeheap", "internal/procfs", "internal/textfmt"}},
+	// the door to memory of C: no other package of leakcheck imports what reads it
+	{"leakcheck/internal/native", []string{
+		"internal/engine/capture/snapshot", "internal/engine/graph/attribute", "internal/engine/graph/root", "internal/engine/native/nativeheap",
+		"internal/engine/native/nativeholders", "internal/procfs", "internal/symbol", "internal/textfmt", "internal/verdict",
+		"leakcheck/internal/naming", "refscan",
+	}},
+	{"leakcheck/internal/ledger", []string{"internal/engine/memory/headroom", "internal/engine/memory/offheap", "internal/procfs", "internal/textfmt", "leakcheck/internal/native"}},
 	{"leakcheck/internal/observe", []string{
 		"internal/engine/capture/proof", "internal/engine/capture/snapshot", "internal/engine/graph/attribute", "internal/engine/graph/root",
-		"internal/engine/heap/heaptype", "internal/engine/native/nativeheap", "internal/engine/native/nativeholders",
-		"internal/engine/symbols/debuginfo", "internal/symbol", "internal/textfmt", "leakcheck/internal/ledger", "leakcheck/internal/naming", "refscan",
+		"internal/engine/heap/heaptype",
+		"internal/engine/symbols/debuginfo", "internal/symbol", "internal/textfmt", "leakcheck/internal/ledger", "leakcheck/internal/naming", "leakcheck/internal/native", "refscan",
 	}},
 	{"leakcheck/internal/artifact", []string{
 		"golden", "internal/envvar", "internal/verdict", "internal/wholefile", "leakcheck/internal/environ", "leakcheck/internal/observe", "refscan",
@@ -78,26 +84,26 @@ var layers = []struct {
 		"leakcheck/internal/naming", "refscan",
 	}},
 	{"leakcheck/internal/request", []string{
-		"internal/engine/native/nativeheap", "internal/engine/symbols/debuginfo", "internal/engine/capture/proof",
-		"internal/symbol", "leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/naming",
+		"internal/engine/symbols/debuginfo", "internal/engine/capture/proof",
+		"internal/symbol", "leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/naming", "leakcheck/internal/native",
 		"leakcheck/internal/observe", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/check", []string{
-		"golden", "internal/engine/native/nativeheap", "internal/engine/native/nativeholders", "internal/symbol",
+		"golden", "internal/symbol",
 		"internal/textfmt", "internal/verdict", "leakcheck/internal/environ", "leakcheck/internal/goroutine",
-		"leakcheck/internal/ledger", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/request",
+		"leakcheck/internal/ledger", "leakcheck/internal/naming", "leakcheck/internal/native", "leakcheck/internal/observe", "leakcheck/internal/request",
 		"leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/message", []string{
-		"golden", "internal/engine/native/nativeholders", "internal/symbol", "leakcheck/internal/check",
-		"leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/naming",
+		"golden", "internal/symbol", "leakcheck/internal/check",
+		"leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/naming", "leakcheck/internal/native",
 		"leakcheck/internal/observe", "internal/textfmt", "internal/verdict", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/assertion", []string{
-		"golden", "internal/engine/capture/proof", "internal/engine/memory/remedy", "internal/engine/native/nativeheap",
-		"internal/engine/native/nativeholders", "internal/realtime", "internal/symbol", "internal/textfmt",
+		"golden", "internal/engine/capture/proof", "internal/engine/memory/remedy",
+		"internal/realtime", "internal/symbol", "internal/textfmt",
 		"internal/verdict", "leakcheck/internal/artifact", "leakcheck/internal/check", "leakcheck/internal/environ", "leakcheck/internal/goroutine",
-		"leakcheck/internal/ledger", "leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe",
+		"leakcheck/internal/ledger", "leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/native", "leakcheck/internal/observe",
 		"leakcheck/internal/request", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/collected", []string{
@@ -111,15 +117,15 @@ var layers = []struct {
 	}},
 	{"leakcheck/internal/growth/series", []string{"internal/textfmt"}},
 	{"leakcheck/internal/growth/finding", []string{
-		"internal/engine/native/nativeheap", "internal/engine/native/nativeholders", "internal/symbol", "internal/textfmt",
+		"internal/symbol", "internal/textfmt",
 		"leakcheck/internal/check", "leakcheck/internal/environ", "leakcheck/internal/goroutine", "leakcheck/internal/growth/series",
-		"leakcheck/internal/ledger", "leakcheck/internal/message", "leakcheck/internal/request", "leakcheck/internal/tree", "refscan",
+		"leakcheck/internal/ledger", "leakcheck/internal/message", "leakcheck/internal/native", "leakcheck/internal/request", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/growth/wording", []string{
-		"internal/engine/native/nativeholders", "internal/symbol", "internal/textfmt", "internal/verdict",
+		"internal/symbol", "internal/textfmt", "internal/verdict",
 		"leakcheck/internal/assertion", "leakcheck/internal/check", "leakcheck/internal/growth/finding",
 		"leakcheck/internal/goroutine", "leakcheck/internal/growth/series", "leakcheck/internal/ledger",
-		"leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/observe", "leakcheck/internal/tree", "refscan",
+		"leakcheck/internal/message", "leakcheck/internal/naming", "leakcheck/internal/native", "leakcheck/internal/observe", "leakcheck/internal/tree", "refscan",
 	}},
 	// it calls nothing and takes no snapshot
 	{"leakcheck/internal/growth/trial", []string{
@@ -128,15 +134,15 @@ var layers = []struct {
 		"leakcheck/internal/growth/wording", "leakcheck/internal/ledger", "refscan",
 	}},
 	{"leakcheck/internal/growth", []string{
-		"internal/engine/memory/headroom", "internal/engine/native/nativeheap", "internal/engine/capture/proof", "internal/engine/capture/snapshot", "internal/realtime", "internal/symbol", "internal/textfmt", "internal/verdict",
+		"internal/engine/memory/headroom", "internal/engine/capture/proof", "internal/engine/capture/snapshot", "internal/realtime", "internal/symbol", "internal/textfmt", "internal/verdict",
 		"leakcheck/internal/artifact", "leakcheck/internal/assertion", "leakcheck/internal/calls", "leakcheck/internal/check", "leakcheck/internal/environ",
 		"leakcheck/internal/growth/finding", "leakcheck/internal/goroutine", "leakcheck/internal/growth/series",
-		"leakcheck/internal/growth/trial", "leakcheck/internal/growth/wording", "leakcheck/internal/ledger",
+		"leakcheck/internal/growth/trial", "leakcheck/internal/growth/wording", "leakcheck/internal/ledger", "leakcheck/internal/native",
 		"leakcheck/internal/observe", "leakcheck/internal/request", "leakcheck/internal/tree", "refscan",
 	}},
 	{"leakcheck/internal/service", []string{
-		"internal/engine/capture/proof", "internal/engine/native/nativeheap", "internal/realtime", "internal/symbol", "internal/textfmt",
-		"leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/observe", "leakcheck/internal/tree", "refscan", "refscan/foreign",
+		"internal/engine/capture/proof", "internal/realtime", "internal/symbol", "internal/textfmt",
+		"leakcheck/internal/goroutine", "leakcheck/internal/ledger", "leakcheck/internal/native", "leakcheck/internal/observe", "leakcheck/internal/tree", "refscan", "refscan/foreign",
 	}},
 	{"internal/alloctrace", nil},
 	{"internal/alloccode", []string{"internal/alloctrace"}},

@@ -142,7 +142,7 @@ func (a *Folder) SaveFiles(c Contents) error {
 		texts = append(texts, [2]string{"trace.txt", c.Trace + "\n"})
 	}
 	if obs := c.Obs; obs != nil && obs.Names != nil { // there was a scan
-		report := obs.WithNative()
+		report := obs.Native.In(obs.Report)
 		files = append(files, file{"report.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(report) }}, file{RetainedFile, report.WriteProfile})
 		if recordsAllocations(obs.Report.Roots) {
 			files = append(files, file{"allocations.pb.gz", obs.Report.WriteAllocationProfile})

@@ -13,14 +13,13 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/capture/proof"
 	"github.com/leakgate/leakgate/internal/engine/memory/remedy"
-	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
-	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/internal/realtime"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/artifact"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/refscan"
@@ -34,21 +33,11 @@ type Checker struct {
 	// variables on the stack that have ended, see proof.EndedVariables; nil: none is looked for
 	Ended     func(stack []uintptr, is func(reference string) bool) []proof.Ended
 	Resources func(test string) (*ledger.Ledger, error) // nil: resources are not listed
-	Native    Native
+	Native    native.Memory
 	// RunAlone runs the test in a process of its own, and returns the outcome of the assertion
 	// there; nil: what other tests leave counts
 	RunAlone func(*Assertion) (*Outcome, error)
 	System
-}
-
-// Native has the operations on native memory. Those that are nil are not called.
-type Native struct {
-	Take    func() (*nativeheap.Heap, error) // nil: native memory is not counted
-	Blocks  func() ([]nativeheap.Block, error)
-	Holders func(context.Context, func(nativeheap.Block) bool) (*nativeholders.Result, error)
-	Freed   func(ctx context.Context, keys []string, asObjects bool) (nativeholders.Sum, error) // the blocks that cutting nodes would free
-	// Record records the C calls behind native memory while a batch of calls of op runs twice
-	Record func(ctx context.Context, command string, calls, due int, batch func() bool) (*verdict.NativeAnswer, error)
 }
 
 // A System has what assertions know of the process and its clock.
@@ -69,7 +58,7 @@ func ThisProcess() *Checker {
 		Ended:     observe.Ended,
 		Resources: ledger.Take,
 		RunAlone:  (*Assertion).runAlone,
-		Native:    Native{nativeheap.Take, nativeheap.TakeBlocks, observe.NativeHolders, observe.NativeFreed, recordNative},
+		Native:    native.Memory{Take: native.Take, Blocks: native.TakeBlocks, Holders: observe.NativeHolders, Freed: observe.NativeFreed, Record: native.Record},
 		System:    System{environ.CurrentEnvironment, realtime.SleepBoth, realtime.Now, os.Exit, os.Stderr},
 	}
 }
@@ -80,7 +69,7 @@ func About(p request.Process) *Checker {
 	if p == nil {
 		return c
 	}
-	c.Observe, c.Resources, c.Native = p.Observe, p.Resources, Native{Take: p.Malloc}
+	c.Observe, c.Resources, c.Native = p.Observe, p.Resources, native.Memory{Take: p.Malloc}
 	c.Prove, c.Ended, c.RunAlone = nil, nil, nil
 	c.Environment = func() *environ.Environment {
 		e := environ.CurrentEnvironment()

@@ -30,7 +30,7 @@ func (c *Checker) TakeBaseline(t environ.TestingT, p request.Process) *request.B
 		b.Resources, _ = c.Resources("") // without, bounds on resources are unknown
 	}
 	if c.Native.Take != nil {
-		b.Native, b.NativeErr = c.TakeNative()
+		b.Native, b.NativeErr = c.Native.Count()
 	}
 	if obs.Stacks != nil {
 		b.Goroutines = goroutine.TakeCensus(obs.Stacks.Goroutines)

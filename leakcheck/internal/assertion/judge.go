@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -112,7 +112,7 @@ func (a *Assertion) look(golden *check.Comparison, apart error) *Outcome {
 func (l *looks) next() (*check.Evaluation, error) {
 	l.needs.Collect = l.snapshots > 0
 	l.needs.Profile = l.Env.KeepsFiles() && (l.Env.Every || l.snapshots > 0)
-	l.needs.Native = l.native || nativeheap.Supported && l.needs.Profile && (l.Env.Every || l.artifacts)
+	l.needs.Native = l.native || native.Supported && l.needs.Profile && (l.Env.Every || l.artifacts)
 	l.snapshots++
 	return l.observe(l.needs, l.checks)
 }

@@ -2,43 +2,19 @@ package assertion
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
-	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
 )
-
-// TakeNative returns the blocks that C code has from malloc: none in a program without a C library.
-// Errors are *refscan.UnavailableError.
-func (c *Checker) TakeNative() (*nativeheap.Heap, error) {
-	unknown := func(cause, remedy string) error {
-		return &refscan.UnavailableError{Cause: "native memory cannot be counted: " + cause, Remedy: remedy}
-	}
-	if c.Native.Take == nil {
-		return nil, unknown("it is not looked at", "leave out NativeMemory")
-	}
-	h, err := c.Native.Take()
-	var u *nativeheap.UnknownError
-	switch {
-	case errors.Is(err, nativeheap.ErrNone):
-		return &nativeheap.Heap{}, nil
-	case errors.As(err, &u):
-		return nil, unknown(u.Cause, u.Remedy)
-	case err != nil:
-		return nil, unknown(err.Error(), "leave out NativeMemory")
-	}
-	return h, nil
-}
 
 // addNative adds the blocks of C's malloc to a ledger, if a bound is on them. It returns an error
 // if they cannot be counted, or were not counted for the baseline.
@@ -46,7 +22,7 @@ func (a *Assertion) addNative(l *ledger.Ledger) error {
 	if !slices.ContainsFunc(a.Req.Resources, func(o request.ResourceOption) bool { return o.Kind.OfMalloc() }) {
 		return nil
 	}
-	h, err := a.TakeNative()
+	h, err := a.Native.Count()
 	if err != nil {
 		return err
 	}
@@ -97,7 +73,7 @@ func (a *Assertion) addNativeHolders(ctx context.Context, f *check.Finding) {
 		f.Detail = append(f.Detail, "could not tell who holds them: "+err.Error())
 		return
 	}
-	by := message.HeldNative(r, func(s nativeholders.Sum) string {
+	by := native.HeldBy(r, message.MaxNameShown, func(s native.Sum) string {
 		return textfmt.CountNoun(s.Blocks, "native block") + " (" + textfmt.ByteCount(s.Bytes) + ")"
 	})
 	if a.Req.Baseline != nil && len(by) > 0 {
@@ -113,7 +89,7 @@ func (a *Assertion) addNativeFreed(ctx context.Context, f *check.Finding) {
 	}
 	sum, err := a.Native.Freed(ctx, tree.NodeKeys(culprits), !f.Below)
 	switch {
-	case err != nil && err != nativeheap.ErrNone:
+	case err != nil && !native.IsNone(err):
 		f.Amount += "; native blocks that would go with it are not known: " + err.Error()
 	case sum.Blocks > 0:
 		f.Amount += fmt.Sprintf("; %s, %s, would go with it", textfmt.CountNoun(sum.Blocks, "native block"), textfmt.ByteCount(sum.Bytes))

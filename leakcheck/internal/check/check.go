@@ -9,11 +9,11 @@ import (
 	"slices"
 
 	"github.com/leakgate/leakgate/golden"
-	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
@@ -72,7 +72,7 @@ type Finding struct {
 
 	// Blocks selects the blocks of C's malloc that count towards the finding, and others of the
 	// same sizes; nil: the finding is about something else
-	Blocks func(nativeheap.Block) bool
+	Blocks func(native.Block) bool
 
 	Detail []string // lines of the message on what is neither on the heap nor a goroutine
 }
@@ -112,7 +112,7 @@ func Evaluate(obs *observe.Observation, r *request.Request, s tree.Scope, checks
 func narrow(obs *observe.Observation, r *request.Request, s tree.Scope) (e *Seen, doubt error) {
 	report := obs.Report
 	if r.Native && obs.Native != nil {
-		report, doubt = obs.WithNative(), obs.Native.Err
+		report, doubt = obs.Native.In(obs.Report), obs.Native.Err
 	}
 	e = &Seen{Observation: obs, Everything: tree.GrowForest(report)}
 	e.Now, e.Ignored = tree.ApplyIgnores(e.Everything.Keep(s), r.Ignores)

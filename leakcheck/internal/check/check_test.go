@@ -9,6 +9,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/internal/testkit/assert"
 	"github.com/leakgate/leakgate/internal/testkit/require"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
@@ -96,7 +97,7 @@ func TestNarrow(t *testing.T) {
 func TestNarrowWithNative(t *testing.T) {
 	unread := errors.New("not read")
 	obs := observed(report(sessions(1)))
-	obs.Native = &observe.Native{Found: &nativeholders.Result{AllLost: nativeholders.Sum{Blocks: 2, Bytes: 64}}, Err: unread}
+	obs.Native = &native.Answer{Found: &nativeholders.Result{AllLost: nativeholders.Sum{Blocks: 2, Bytes: 64}}, Err: unread}
 	seen, doubt := narrow(obs, &request.Request{}, tree.Scope{})
 	assert.NoError(t, doubt)
 	assert.Len(t, seen.Everything, 1)

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/textfmt"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
@@ -73,10 +73,10 @@ func (c *cut) judge(f *Finding, b *request.Bound, selected []*tree.Branch) {
 	if len(c.Native) > 0 {
 		selected = slices.Clone(c.holders)
 	}
-	var native nativeholders.Sum // of the cut with the most bytes
+	var blocks native.Sum // of the cut with the most bytes
 	for i, n := range c.Native {
-		if n.Bytes > native.Bytes {
-			native = n
+		if n.Bytes > blocks.Bytes {
+			blocks = n
 		}
 		if c.Set != nil {
 			all := *c.Set
@@ -90,8 +90,8 @@ func (c *cut) judge(f *Finding, b *request.Bound, selected []*tree.Branch) {
 		}
 	}
 	most, shared, amount := freedBy(selected, together)
-	if native.Blocks > 0 {
-		amount += fmt.Sprintf(", of it %s, %s", textfmt.CountNoun(native.Blocks, "native block"), textfmt.ByteCount(native.Bytes))
+	if blocks.Blocks > 0 {
+		amount += fmt.Sprintf(", of it %s, %s", textfmt.CountNoun(blocks.Blocks, "native block"), textfmt.ByteCount(blocks.Bytes))
 	}
 	weight := tree.BytesOf
 	if b.Cut.Objects != nil && most.Objects > *b.Cut.Objects {

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 )
@@ -79,8 +79,8 @@ func (c resourceCheck) judge(o request.ResourceOption, now *ledger.Ledger) Findi
 	}
 	f.Detail = groupLines(groups)
 	if o.Kind.OfMalloc() {
-		f.Blocks = func(b nativeheap.Block) bool {
-			return c.req.Baseline == nil || slices.ContainsFunc(groups, func(g ledger.Group) bool { return g.Name == ledger.BlockName(b) })
+		f.Blocks = func(b native.Block) bool {
+			return c.req.Baseline == nil || slices.ContainsFunc(groups, func(g ledger.Group) bool { return g.Name == native.BlockName(b) })
 		}
 	}
 	r := &f.Record

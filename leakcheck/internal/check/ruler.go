@@ -10,7 +10,7 @@ import (
 	"github.com/leakgate/leakgate/golden"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
-	"github.com/leakgate/leakgate/leakcheck/internal/observe"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
@@ -135,7 +135,7 @@ func (r *Ruler) line(b *tree.Branch) golden.Measurement {
 	switch {
 	case b.Typ == symbol.NativeBlock:
 		m.BytesTolerance = tree.OneStep // C's arrays grow by doubling, too
-		if b.Path == observe.LostRoot {
+		if b.Path == native.LostRoot {
 			m.Objects = 0
 		}
 	case tree.IsHashShaped(b.Typ) || tree.IsPoolShaped(b.Typ):

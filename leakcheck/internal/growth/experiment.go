@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/verdict"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/calls"
@@ -16,6 +15,7 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/trial"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
@@ -252,7 +252,7 @@ func (x *Experiment) settle(grown *finding.Growth) (r trial.Result) {
 		x.trial.Content.AddHandles(b.ReportPath(), b.Root.CreatedAt, tree.Descriptors(b.Typ))
 	}
 	r.Snapshot, r.Err = x.snapshot(observe.Needs{
-		AlsoHeldBy: wording.Places(grown), Content: x.trial.Content.OrNil(), Native: nativeheap.Supported && x.source.Elsewhere == nil && x.a.Env.KeepsFiles() && x.a.Time.Allows(4*x.observer.slowest),
+		AlsoHeldBy: wording.Places(grown), Content: x.trial.Content.OrNil(), Native: native.Supported && x.source.Elsewhere == nil && x.a.Env.KeepsFiles() && x.a.Time.Allows(4*x.observer.slowest),
 	})
 	if r.Err != nil {
 		return r

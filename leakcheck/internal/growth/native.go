@@ -1,14 +1,12 @@
 package growth
 
 import (
-	"errors"
 	"runtime"
 	"slices"
 	"sort"
 	"strings"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/artifact"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
@@ -17,16 +15,25 @@ import (
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/wording"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 )
 
-// noteNative logs once that native memory is not judged. It compares no more than the note's
-// beginning, since the cause may have other figures each time.
-func noteNative(a *assertion.Assertion, err error) {
-	const note = "native memory was not looked at: "
-	if errors.Is(err, nativeheap.ErrNone) || slices.ContainsFunc(a.Logs, func(l string) bool { return strings.HasPrefix(l, note) }) {
-		return
+// takeNative returns the memory of C code, where resources are looked at. It returns nil if that
+// memory is unknown, and logs once why; in a program without a C library it logs nothing. It
+// compares no more than the note's beginning, since the cause may have other figures each time.
+func takeNative(a *assertion.Assertion) *native.Heap {
+	if a.Native.Take == nil || a.Resources == nil {
+		return nil
 	}
-	a.Logs = append(a.Logs, note+err.Error())
+	h, err := a.Native.Take()
+	if err == nil {
+		return h
+	}
+	const note = "native memory was not looked at: "
+	if !native.IsNone(err) && !slices.ContainsFunc(a.Logs, func(l string) bool { return strings.HasPrefix(l, note) }) {
+		a.Logs = append(a.Logs, note+err.Error())
+	}
+	return nil
 }
 
 const (
@@ -137,7 +144,7 @@ func findHolders(a *assertion.Assertion, f *finding.Finder, calls int64) {
 	ctx, cancel := a.Time.Context()
 	defer cancel()
 	h.UpTo = calls
-	h.Found, h.Err = a.Native.Holders(ctx, func(b nativeheap.Block) bool {
+	h.Found, h.Err = a.Native.Holders(ctx, func(b native.Block) bool {
 		i := sort.Search(len(h.Before), func(i int) bool { return h.Before[i].Addr >= b.Addr })
 		return i == len(h.Before) || h.Before[i].Addr != b.Addr
 	})

@@ -94,7 +94,7 @@ func (p *prover) prove(calls int) (r proofResult) {
 			return r
 		}
 	}
-	native, knows := nativeBefore(p.a)
+	native := takeNative(p.a)
 	var log observe.Logger
 	w, err := p.source.Objects(ctx, log.Log)
 	p.a.Logs = append(p.a.Logs, log.Lines()...)
@@ -126,7 +126,7 @@ func (p *prover) prove(calls int) (r proofResult) {
 		return r
 	}
 	w.Close() // memory that the watch maps would count
-	r.nothingNew = (resources == nil || provesResources(ctx, p.a, resources, calls)) && (!knows || provesNative(p.a, native, calls))
+	r.nothingNew = (resources == nil || provesResources(ctx, p.a, resources, calls)) && (native == nil || provesNative(p.a, native, calls))
 	return r
 }
 

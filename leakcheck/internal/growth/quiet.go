@@ -6,11 +6,11 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
@@ -81,23 +81,10 @@ func fewResources(grown ledger.Amounts, calls int) bool {
 	return true
 }
 
-// nativeBefore returns the memory of C code before a proof; false if the proof does not cover it.
-func nativeBefore(a *assertion.Assertion) (h *nativeheap.Heap, knows bool) {
-	if a.Native.Take == nil || a.Resources == nil {
-		return nil, false
-	}
-	h, err := a.Native.Take()
-	if err != nil {
-		noteNative(a, err)
-		return nil, false
-	}
-	return h, true
-}
-
 // provesNative reports whether C code's memory has grown since before by less than a leak of the
 // smallest rate would leave in so many calls. Each size counts by itself: fewer blocks of one size
 // do not make up for more of another.
-func provesNative(a *assertion.Assertion, before *nativeheap.Heap, calls int) bool {
+func provesNative(a *assertion.Assertion, before *native.Heap, calls int) bool {
 	for i := range maxCounts {
 		if i > 0 {
 			awaitEnds(a, i)

@@ -112,14 +112,11 @@ func TestProvesNative(t *testing.T) {
 	w.Native.Take = func() (*nativeheap.Heap, error) { return nil, nativeheap.ErrFlux }
 	assert.False(t, provesNative(w.begin(&fakeT{}), before, calls))
 	a := w.begin(&fakeT{})
-	_, knows := nativeBefore(a)
-	assert.False(t, knows)
+	assert.Nil(t, takeNative(a))
 	assert.Empty(t, a.Logs, "resources are not listed")
 	a.Resources = func(string) (*ledger.Ledger, error) { return nil, nil }
-	_, knows = nativeBefore(a)
-	assert.False(t, knows)
+	assert.Nil(t, takeNative(a))
 	assert.Len(t, a.Logs, 1)
 	a.Native.Take = func() (*nativeheap.Heap, error) { return before, nil }
-	h, knows := nativeBefore(a)
-	assert.True(t, knows && h == before)
+	assert.Same(t, before, takeNative(a))
 }

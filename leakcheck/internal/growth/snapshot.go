@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/assertion"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
@@ -79,7 +78,12 @@ func (o *observer) evaluate(obs *observe.Observation, scopes check.Check, last b
 	for _, i := range e.Ignored {
 		m.Ledger.LeaveOut(ledger.Stack, i.Stacks)
 	}
-	m.Native = o.takeNative(m.Ledger)
+	if m.Ledger != nil {
+		m.Native = takeNative(o.a)
+	}
+	if m.Native != nil {
+		m.Ledger.AddNative(m.Native)
+	}
 	return m, nil
 }
 
@@ -122,19 +126,4 @@ func (o *observer) takeLedger() *ledger.Ledger {
 		}
 	}
 	return l
-}
-
-// takeNative adds C code's memory to a ledger, and returns it. It returns nil if that memory is
-// unknown, and logs why; in a program without a C library it logs nothing.
-func (o *observer) takeNative(l *ledger.Ledger) *nativeheap.Heap {
-	if o.a.Native.Take == nil || l == nil {
-		return nil
-	}
-	h, err := o.a.Native.Take()
-	if err != nil {
-		noteNative(o.a, err)
-		return nil
-	}
-	l.AddNative(h)
-	return h
 }

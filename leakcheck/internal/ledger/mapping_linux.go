@@ -8,6 +8,7 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/memory/offheap"
 	"github.com/leakgate/leakgate/internal/procfs"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 )
 
 // eachMapping calls f for each file that is mapped for data, with its bytes, and once, with the
@@ -41,8 +42,8 @@ func (p *process) eachMappingIn(text []byte, goes int64, f func(name string, siz
 	hasC := bytes.Contains(text, []byte("[heap]\n")) // Go does not use brk
 	loaded := make(map[string]bool)                  // files that some part of is executable
 	files := make(map[string]int64)
-	arenas := arenaReader{of: p, memory: -1}
-	defer arenas.close()
+	arenas := native.ArenasOf(p.dir)
+	defer arenas.Close()
 	var before procfs.Area
 	for len(text) > 0 {
 		line, rest, _ := bytes.Cut(text, []byte{'\n'})
@@ -71,13 +72,13 @@ func (p *process) eachMappingIn(text []byte, goes int64, f func(name string, siz
 		default:
 			other += m.Size()
 			if hasC {
-				other -= arenas.within(&m)
+				other -= arenas.Within(&m)
 			}
 		}
 		before = m
 	}
-	if arenas.err != nil {
-		return arenas.err
+	if arenas.Err != nil {
+		return arenas.Err
 	}
 	f(Anonymous, other)
 	for name, size := range files {

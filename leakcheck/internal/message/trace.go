@@ -11,7 +11,7 @@ import (
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/environ"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
-	"github.com/leakgate/leakgate/leakcheck/internal/observe"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -140,7 +140,7 @@ func HeldBy(b *tree.Branch, env *environ.Environment) []string {
 		return heldByFrame(root, env)
 	case refscan.RootNative:
 		by := "held by memory of C code: " + root.Name
-		if root.Name == observe.LostRoot {
+		if root.Name == native.LostRoot {
 			by = "no reference is left: lost"
 		}
 		return []string{by}

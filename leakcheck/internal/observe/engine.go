@@ -11,12 +11,11 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/capture/proof"
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
-	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
-	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -34,8 +33,8 @@ type Observation struct {
 	// other holders of the objects at a place; a place without an entry has none, or they could not
 	// be found
 	AlsoHeld map[Place]*refscan.Elsewhere
-	Native   *Native       // nil if it was not asked for, or the program has no C library
-	Settle   time.Duration // how long the process took to settle
+	Native   *native.Answer // nil if it was not asked for, or the program has no C library
+	Settle   time.Duration  // how long the process took to settle
 	Scan     time.Duration
 	Frozen   time.Duration // when the process was frozen, by realtime.Clock
 	Logs     []string      // notes on slow steps
@@ -69,8 +68,8 @@ type Frozen interface {
 	Held(queries ...refscan.Query) ([]*refscan.Held, error)
 	Elsewhere(of refscan.Query, is func(path, typ string) bool) (*refscan.Elsewhere, error)
 	ReadContent(*ContentQuery) error
-	NativeHolders(is func(nativeheap.Block) bool) (*nativeholders.Result, error)
-	NativeFreed(keys []string, asObjects bool) (nativeholders.Sum, error)
+	NativeHolders(is func(native.Block) bool) (*native.Holders, error)
+	NativeFreed(keys []string, asObjects bool) (native.Sum, error)
 	Settled() time.Duration
 	FrozenAt() time.Duration
 	Detach() error
@@ -176,7 +175,7 @@ func (e *Engine) Observe(ctx context.Context, n Needs) (*Observation, error) {
 	defer Observing.Unlock()
 	var cannot error
 	if n.Native {
-		_, cannot = nativeheap.Take()
+		_, cannot = native.Take()
 	}
 	if n.Native || n.Content != nil && n.Content.Arrays {
 		opts = append(opts, snapshot.Foreign{})

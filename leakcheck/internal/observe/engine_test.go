@@ -18,6 +18,7 @@ import (
 	"github.com/leakgate/leakgate/internal/engine/symbols/debuginfo/symindex"
 	"github.com/leakgate/leakgate/internal/testkit/assert"
 	"github.com/leakgate/leakgate/internal/testkit/require"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -230,7 +231,7 @@ func TestCut(t *testing.T) {
 	for name, c := range map[string]struct {
 		keys   []string
 		nodes  func(*refscan.Report) []*refscan.Node
-		native *Native
+		native *native.Answer
 		fails  string
 		want   []nativeholders.Sum
 		read   int
@@ -241,7 +242,7 @@ func TestCut(t *testing.T) {
 		"none":         {nil, nil, nil, "", nil, 0, ""},
 		"one of two":   {[]string{"", "k1"}, nil, nil, "", []nativeholders.Sum{{}, sum(2)}, 1, ""},
 		"an error":     {keys(2), nil, nil, "freed [k0] false", []nativeholders.Sum{sum(1)}, 1, "freed [k0] false failed"},
-		"not known":    {keys(2), nil, &Native{Err: errPart}, "", nil, 0, errPart.Error()},
+		"not known":    {keys(2), nil, &native.Answer{Err: assert.AnError}, "", nil, 0, assert.AnError.Error()},
 		"too many":     {keys(33), nil, nil, "", append([]nativeholders.Sum{sum(1), sum(2)}, make([]nativeholders.Sum, 30)...), 32, "more than 32 paths takes too long"},
 		"just as many": {append(keys(32), "", ""), nil, nil, "", append([]nativeholders.Sum{sum(1), sum(2)}, make([]nativeholders.Sum, 32)...), 32, ""},
 	} {
@@ -274,8 +275,8 @@ func TestNativeHolders(t *testing.T) {
 		"known":       {nil, "", nativeholders.Result{InC: true}, 1, "", ""},
 		"not counted": {nativeheap.ErrFlux, "", nativeholders.Result{}, 0, nativeheap.ErrFlux.Error(), "leave out NativeMemory, or WithNative"},
 		"with a way":  {&nativeheap.UnknownError{Cause: "another malloc", Remedy: "link glibc"}, "", nativeholders.Result{}, 0, "another malloc", "link glibc"},
-		"hidden":      {nil, "", nativeholders.Result{Hidden: 1}, 1, errPart.Error(), "leave out NativeMemory, or WithNative"},
-		"unread":      {nil, "", nativeholders.Result{Unread: "a mapping"}, 1, errPart.Error(), "leave out NativeMemory, or WithNative"},
+		"hidden":      {nil, "", nativeholders.Result{Hidden: 1}, 1, "not all memory could be read, or told from large blocks", "leave out NativeMemory, or WithNative"},
+		"unread":      {nil, "", nativeholders.Result{Unread: "a mapping"}, 1, "not all memory could be read, or told from large blocks", "leave out NativeMemory, or WithNative"},
 		"no search":   {nil, "holders", nativeholders.Result{}, 1, "holders failed", "leave out NativeMemory, or WithNative"},
 	} {
 		f := &frozen{fails: c.fails, native: c.found}
@@ -289,6 +290,20 @@ func TestNativeHolders(t *testing.T) {
 		}
 		assert.Equal(t, &refscan.UnavailableError{Cause: "who holds native memory cannot be told: " + c.err, Remedy: c.remedy}, o.Native.Err, name)
 	}
+}
+
+// If the holders are not known, the report with native blocks has a warning, and the original
+// report has none.
+func TestNativeUnknown(t *testing.T) {
+	r := &refscan.Report{}
+	o := &Observation{Report: r}
+	require.True(t, o.Native.In(r) == r)
+	o.readNative(nil, nativeheap.ErrNone)
+	require.Nil(t, o.Native)
+	o.readNative(nil, &nativeheap.UnknownError{Cause: "it is another malloc", Remedy: "none"})
+	require.Len(t, o.Native.In(r).Warnings, 1)
+	require.Contains(t, o.Native.In(r).Warnings[0], "who holds native memory cannot be told: it is another malloc")
+	require.Empty(t, r.Warnings)
 }
 
 // Sets of nodes that are cut at once are chosen from the report.

@@ -2,23 +2,16 @@ package observe
 
 import (
 	"context"
-	"errors"
-	"slices"
-	"strings"
 
 	"github.com/leakgate/leakgate/internal/engine/capture/snapshot"
-	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
-	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
-	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
-	"github.com/leakgate/leakgate/internal/symbol"
-	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/refscan"
 )
 
 // NativeHolders takes a snapshot of this process, and finds the holders of those blocks of C's
 // malloc for which is returns true. ctx bounds the wait for debug information. What cannot be done
 // is an error.
-func NativeHolders(ctx context.Context, is func(nativeheap.Block) bool) (r *nativeholders.Result, err error) {
+func NativeHolders(ctx context.Context, is func(native.Block) bool) (r *native.Holders, err error) {
 	err = InSnapshot(func(s Process) error {
 		r, err = s.NativeHolders(is)
 		return err
@@ -27,14 +20,14 @@ func NativeHolders(ctx context.Context, is func(nativeheap.Block) bool) (r *nati
 }
 
 // NativeFreed takes a snapshot of this process, and finds the blocks of C's malloc that cutting
-// nodes would leave without a reference, as nativeholders.FindFreed does. keys are the
-// naming.NodeKeys of the nodes. ctx bounds the wait for debug information. What cannot be done is
-// an error, as is a program without a C library.
-func NativeFreed(ctx context.Context, keys []string, asObjects bool) (sum nativeholders.Sum, err error) {
-	if !nativeheap.Supported {
-		return sum, nativeheap.ErrNone // an addition to messages that no option asks for: the caller ignores ErrNone
+// nodes would leave without a reference, as native.FindFreed does. keys are the naming.NodeKeys of
+// the nodes. ctx bounds the wait for debug information. What cannot be done is an error, as is a
+// program without a C library.
+func NativeFreed(ctx context.Context, keys []string, asObjects bool) (sum native.Sum, err error) {
+	if !native.Supported {
+		return sum, nil // an addition to messages that no option asks for
 	}
-	if _, err = nativeheap.Take(); err != nil {
+	if _, err = native.Take(); err != nil {
 		return sum, err
 	}
 	err = InSnapshot(func(s Process) error {
@@ -44,77 +37,30 @@ func NativeFreed(ctx context.Context, keys []string, asObjects bool) (sum native
 	return sum, err
 }
 
-// NativeFreed calls nativeholders.FindFreed. keys are the naming.NodeKeys of nodes in a report with
-// native blocks. A place without a node is cut if it lies below the path of a key, which is a
-// variable then.
-func (s Process) NativeFreed(keys []string, asObjects bool) (nativeholders.Sum, error) {
-	wanted := make(map[string]bool)
-	for _, k := range keys {
-		wanted[k] = true
-	}
-	is := func(n *attribute.Node, path, typ string) bool {
-		r := n.Top().Root
-		return wanted[naming.NodeKey(symbol.Unescape(path), naming.CleanType(typ), r.Goroutine, r.CreatedAt)]
-	}
-	sum, err := nativeholders.FindFreed((*snapshot.Snapshot)(s.Snapshot), &nativeholders.Cut{
-		Node: func(n *attribute.Node, path string) bool { return is(n, path, n.Type) },
-		Place: func(p *nativeholders.Place, path string) bool {
-			switch {
-			case asObjects:
-				return false
-			case p.Node != nil && p.Label == "":
-				return is(p.Node, symbol.JoinPath(path, whole), symbol.NativeBlock)
-			case p.Node != nil:
-				return is(p.Node, path, symbol.NativeBlock)
-			}
-			return slices.ContainsFunc(keys, func(key string) bool {
-				path, below := strings.CutPrefix(path, naming.PathOfKey(key))
-				return below && naming.AtBoundary(path, 0)
-			})
-		},
-		AsObjects: asObjects,
-	})
+// NativeFreed calls native.FindFreed.
+func (s Process) NativeFreed(keys []string, asObjects bool) (native.Sum, error) {
+	sum, err := native.FindFreed(s.Snapshot, keys, asObjects)
 	return sum, public(err)
 }
 
-// NativeHolders calls nativeholders.Find.
-func (s Process) NativeHolders(is func(nativeheap.Block) bool) (*nativeholders.Result, error) {
-	r, err := nativeholders.Find((*snapshot.Snapshot)(s.Snapshot), is)
+// NativeHolders calls native.FindHolders.
+func (s Process) NativeHolders(is func(native.Block) bool) (*native.Holders, error) {
+	r, err := native.FindHolders(s.Snapshot, is)
 	return r, public(err)
-}
-
-// A Native has the holders of the blocks of C's malloc.
-type Native struct {
-	Found *nativeholders.Result
-	// why Found is nil or incomplete; what Found has is right
-	Err error
 }
 
 // readNative finds the holders of native memory. cannot is why native memory could not be counted
 // before the snapshot, or nil: a frozen image does not show its causes.
 func (o *Observation) readNative(s Frozen, cannot error) {
-	if cannot == nativeheap.ErrNone {
+	if native.IsNone(cannot) {
 		return
 	}
-	o.Native = &Native{}
+	var found *native.Holders
 	if cannot == nil {
-		o.Native.Found, cannot = s.NativeHolders(func(nativeheap.Block) bool { return false })
+		found, cannot = s.NativeHolders(func(native.Block) bool { return false })
 	}
-	switch found := o.Native.Found; {
-	case cannot != nil:
-	case found.Hidden > 0 || found.Unread != "":
-		cannot = errPart
-	default:
-		return
-	}
-	u := &refscan.UnavailableError{Cause: "who holds native memory cannot be told: " + strings.TrimPrefix(cannot.Error(), "refscan: "), Remedy: "leave out NativeMemory, or WithNative"}
-	if known, ok := cannot.(*nativeheap.UnknownError); ok && known.Remedy != "" {
-		u.Remedy = known.Remedy
-	}
-	o.Native.Err = u
+	o.Native = native.NewAnswer(found, cannot)
 }
-
-var errPart = errors.New("not all memory could be read, or told from large blocks")
 
 // mostCuts is how many nodes are cut one by one at most: each cut takes about three scans.
 const mostCuts = 32 // the message of the error has the number, too
@@ -126,12 +72,12 @@ func (c *Cut) readNative(s Frozen, o *Observation) {
 		c.Err = o.Native.Err
 		return
 	}
-	keys, cuts := c.Keys(o.WithNative()), 0
+	keys, cuts := c.Keys(o.Native.In(o.Report)), 0
 	for atOnce := 1; len(keys) > 0 && c.Err == nil; keys = keys[atOnce:] {
 		if c.Nodes != nil {
 			atOnce = len(keys)
 		}
-		var sum nativeholders.Sum
+		var sum native.Sum
 		if keys[0] != "" {
 			if cuts++; cuts > mostCuts {
 				c.Err = &refscan.UnavailableError{

@@ -3,7 +3,7 @@ package observe
 import (
 	"cmp"
 
-	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/refscan"
 )
 
@@ -49,7 +49,7 @@ type Cut struct {
 	// memory cutting each of Keys would free, or all at once if Nodes is set, and Err is why that
 	// is not known.
 	Set    *refscan.NodeSet
-	Native []nativeholders.Sum
+	Native []native.Sum
 	Err    error
 }
 

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 )
 
@@ -21,7 +21,7 @@ type Process interface {
 
 	Observe(context.Context, observe.Needs) (*observe.Observation, error)
 	Resources(test string) (*ledger.Ledger, error)
-	Malloc() (*nativeheap.Heap, error)
+	Malloc() (*native.Heap, error)
 }
 
 // LookInto makes the request one about another process. err is why it cannot be.

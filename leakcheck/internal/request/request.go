@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
 	"github.com/leakgate/leakgate/leakcheck/internal/naming"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
@@ -85,7 +85,7 @@ type Baseline struct {
 	Unknown    error          // why the baseline could not be taken
 	Goroutines goroutine.Census
 	Resources  *ledger.Ledger
-	Native     *nativeheap.Heap // blocks that C code had from malloc; nil: NativeErr says why they are not known
+	Native     *native.Heap // blocks that C code had from malloc; nil: NativeErr says why they are not known
 	NativeErr  error
 }
 

@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/capture/proof"
-	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/realtime"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/refscan"
 )
@@ -46,7 +46,7 @@ func (e *Reporter) Modules() *symbol.Modules { return nil }
 func (e *Reporter) Resources(string) (*ledger.Ledger, error) { return new(ledger.Ledger), nil }
 
 // Malloc has no blocks: they are not known.
-func (e *Reporter) Malloc() (*nativeheap.Heap, error) { return nil, nativeheap.ErrNone }
+func (e *Reporter) Malloc() (*native.Heap, error) { return nil, native.None() }
 
 // Timers visits none: they are not known.
 func (e *Reporter) Timers(context.Context, func(proof.Timer)) {}

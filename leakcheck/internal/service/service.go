@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/leakgate/leakgate/internal/engine/capture/proof"
-	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/realtime"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/leakcheck/internal/observe"
 	"github.com/leakgate/leakgate/refscan"
 	"github.com/leakgate/leakgate/refscan/foreign"
@@ -31,7 +31,7 @@ type Process struct {
 	restless int // goroutines that run without an end
 
 	stacks  *refscan.Stacks // of the last snapshot
-	malloc  *nativeheap.Heap
+	malloc  *native.Heap
 	noHeap  error        // why malloc is not known
 	closing map[int]bool // descriptors of files that nothing refers to
 	left    [2]leftOut   // in the first snapshot and in the last
@@ -153,7 +153,7 @@ func (p *Process) Resources(string) (*ledger.Ledger, error) {
 }
 
 // Malloc returns the blocks that C code had from malloc at the last snapshot.
-func (p *Process) Malloc() (*nativeheap.Heap, error) { return p.malloc, p.noHeap }
+func (p *Process) Malloc() (*native.Heap, error) { return p.malloc, p.noHeap }
 
 // Goroutines counts the goroutines of the last snapshot by origin, but those of the runtime.
 func (p *Process) Goroutines(isProgram func(pkg string) bool) map[goroutine.Origin]goroutine.Pile {

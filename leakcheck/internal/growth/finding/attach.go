@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
@@ -185,11 +185,7 @@ func leakOf(f *Finder, r *Resource, leaks []*Leak) *Leak {
 // blocks.
 func holdsNative(f *Finder, l *Leak, r *Resource) bool {
 	h := f.Holders
-	if r.Native == nil || h == nil || h.Found == nil || len(h.Found.Holders) == 0 || len(l.Heads) == 0 {
-		return false
-	}
-	most := h.Found.Holders[0]
-	return most.Kind == nativeholders.Go && 2*most.Blocks > h.Found.All.Blocks && strings.HasPrefix(most.Name, l.Heads[0].Path)
+	return r.Native != nil && h != nil && h.Found != nil && len(l.Heads) > 0 && native.MostBelow(h.Found, l.Heads[0].Path)
 }
 
 // inWords reports whether the leak grows by about size bytes for each new resource. A factor of 2

@@ -3,8 +3,7 @@
 package finding
 
 import (
-	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
-	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/leakcheck/internal/request"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
@@ -21,9 +20,9 @@ type Finder struct {
 
 // NativeHolders records the holders of the native blocks that one batch added.
 type NativeHolders struct {
-	Before []nativeheap.Block // blocks from before the batch, sorted by address
-	Calls  int64              // of op before the batch
-	UpTo   int64              // of op when the holders were found
-	Found  *nativeholders.Result
+	Before []native.Block // blocks from before the batch, sorted by address
+	Calls  int64          // of op before the batch
+	UpTo   int64          // of op when the holders were found
+	Found  *native.Holders
 	Err    error // why the holders are not known
 }

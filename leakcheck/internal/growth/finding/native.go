@@ -4,24 +4,24 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 )
 
 // add adds blocks of one size, or of all sizes that have not been added.
-func (n *NativeGrowth) add(r *Resource, first, last *nativeheap.Heap, named map[string]bool) {
+func (n *NativeGrowth) add(r *Resource, first, last *native.Heap, named map[string]bool) {
 	exact := r.Level == 0
 	of := func(size int64) bool {
-		return exact == (ledger.SizeName(size) == r.Name) && !named[ledger.SizeName(size)]
+		return exact == (native.SizeName(size) == r.Name) && !named[native.SizeName(size)]
 	}
-	mapped := exact && r.Name == ledger.MappedBlocks || !exact && !named[ledger.MappedBlocks]
+	mapped := exact && r.Name == native.MappedBlocks || !exact && !named[native.MappedBlocks]
 	before := make(map[string]bool)
 	for name := range named {
 		before[name] = true
 	}
 	n.counts = append(n.counts, func(m *Snapshot) (sum int64) {
 		for size, count := range m.Native.Sizes {
-			if name := ledger.SizeName(size); exact && name == r.Name || !exact && !before[name] {
+			if name := native.SizeName(size); exact && name == r.Name || !exact && !before[name] {
 				sum += count
 			}
 		}
@@ -66,7 +66,7 @@ func (f *Finder) addLarger(n *NativeGrowth, named map[string]bool) {
 		s := &n.Sizes[i]
 		larger := s.Size + step
 		more := last.Native.Sizes[larger] - first.Native.Sizes[larger]
-		if name := ledger.SizeName(larger); more > 0 && !named[name] && least*more <= s.Added && off(s.Added+more) < off(s.Added) {
+		if name := native.SizeName(larger); more > 0 && !named[name] && least*more <= s.Added && off(s.Added+more) < off(s.Added) {
 			named[name] = true
 			n.counts = append(n.counts, func(m *Snapshot) int64 { return m.Native.Sizes[larger] })
 			n.Bytes += larger * more

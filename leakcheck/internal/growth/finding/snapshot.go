@@ -1,10 +1,10 @@
 package finding
 
 import (
-	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/leakcheck/internal/check"
 	"github.com/leakgate/leakgate/leakcheck/internal/goroutine"
 	"github.com/leakgate/leakgate/leakcheck/internal/ledger"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 	"github.com/leakgate/leakgate/leakcheck/internal/tree"
 )
 
@@ -14,10 +14,10 @@ type Snapshot struct {
 	Eval       *check.Evaluation
 	Forest     tree.Forest
 	Goroutines map[goroutine.Origin]goroutine.Pile
-	Ledger     *ledger.Ledger   // nil: not available
-	Native     *nativeheap.Heap // C code's memory, which Ledger includes; nil: unknown
-	Mapped     int64            // anonymous memory that calls have mapped, in bytes
-	Doubt      error            // why the snapshot is not good enough for a pass, if it is not
+	Ledger     *ledger.Ledger // nil: not available
+	Native     *native.Heap   // C code's memory, which Ledger includes; nil: unknown
+	Mapped     int64          // anonymous memory that calls have mapped, in bytes
+	Doubt      error          // why the snapshot is not good enough for a pass, if it is not
 	// Settled: the snapshot was taken once more after a wait for things that had yet to end. They
 	// ended in that wait, so a fall to this snapshot hides nothing.
 	Settled bool

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/internal/textfmt"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/finding"
 	"github.com/leakgate/leakgate/leakcheck/internal/growth/series"
 	"github.com/leakgate/leakgate/leakcheck/internal/message"
+	"github.com/leakgate/leakgate/leakcheck/internal/native"
 )
 
 // maxSizes is how many sizes of blocks a message lists.
@@ -87,7 +87,7 @@ func (w *Wording) nativeHeldBy(r *finding.Resource) []string {
 	case h.Found == nil || h.Found.All.Blocks == 0:
 		return nil
 	}
-	return message.HeldNative(h.Found, func(s nativeholders.Sum) string {
+	return native.HeldBy(h.Found, message.MaxNameShown, func(s native.Sum) string {
 		if r.Kind.InBytes() {
 			return textfmt.ByteCount(s.Bytes)
 		}

@@ -1,4 +1,4 @@
-package ledger
+package native
 
 import (
 	"bytes"
@@ -18,15 +18,15 @@ func TestGoHeapIsNoArena(t *testing.T) {
 		t.Fatal(err)
 	}
 	object := uint64(uintptr(unsafe.Pointer(&text[0])))
-	arenas := arenaReader{of: self, memory: -1}
-	defer arenas.close()
+	arenas := ArenasOf("/proc/self")
+	defer arenas.Close()
 	for line := range bytes.Lines(text) {
 		m, ok := procfs.Parse(bytes.TrimSuffix(line, []byte("\n")))
 		if !ok || object < m.Start || m.End <= object {
 			continue
 		}
-		if got := arenas.within(&m); got != 0 || arenas.err != nil {
-			t.Errorf("%d bytes of an arena in %s: %v", got, line, arenas.err)
+		if got := arenas.Within(&m); got != 0 || arenas.Err != nil {
+			t.Errorf("%d bytes of an arena in %s: %v", got, line, arenas.Err)
 		}
 		t.Logf("the Go heap: %s", line)
 		return
@@ -43,14 +43,14 @@ func TestArenaBesideOtherMemory(t *testing.T) {
 	put(0, at+0x30)
 	put(16, 0x21000)
 	put(24, 0x21000)
-	arenas := arenaReader{of: self, memory: -1}
-	defer arenas.close()
+	arenas := ArenasOf("/proc/self")
+	defer arenas.Close()
 	area := procfs.Area{Start: start, End: start + uint64(len(memory))}
-	if got := arenas.within(&area); got != 0x21000 || arenas.err != nil {
-		t.Errorf("%d bytes, %v", got, arenas.err)
+	if got := arenas.Within(&area); got != 0x21000 || arenas.Err != nil {
+		t.Errorf("%d bytes, %v", got, arenas.Err)
 	}
 	area.End = at + 0x1000
-	if got := arenas.within(&area); got != 0x1000 {
+	if got := arenas.Within(&area); got != 0x1000 {
 		t.Errorf("%d bytes, want those of the area", got)
 	}
 }

@@ -1,4 +1,4 @@
-package observe
+package native
 
 import (
 	"encoding/json"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/graph/attribute"
 	"github.com/leakgate/leakgate/internal/engine/graph/root"
-	"github.com/leakgate/leakgate/internal/engine/native/nativeheap"
 	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/internal/symbol"
 	"github.com/leakgate/leakgate/internal/testkit/assert"
@@ -15,7 +14,7 @@ import (
 )
 
 // Native blocks come below the root with the same name, type and goroutine. Nothing else changes.
-func TestWithNative(t *testing.T) {
+func TestGraft(t *testing.T) {
 	frame := func(createdAt string) *refscan.Node {
 		return &refscan.Node{Name: "app.Run.buf", Type: "*app.Buf", Figures: refscan.Figures{Objects: 1, Bytes: 16}, Root: &refscan.RootInfo{Kind: refscan.RootFrame, Package: "app", CreatedAt: createdAt}}
 	}
@@ -46,8 +45,7 @@ func TestWithNative(t *testing.T) {
 		blocks(nativeholders.Place{Kind: nativeholders.Mapping, Variable: "nothing"}, 0),
 	}
 	found := &nativeholders.Result{Everything: all, AllLost: nativeholders.Sum{Blocks: 13, Bytes: 1300}}
-	o := &Observation{Report: r, Native: &Native{Found: found}}
-	got := o.WithNative()
+	got := (&Answer{Found: found}).In(r)
 
 	after, err := json.Marshal(r)
 	require.NoError(t, err)
@@ -83,18 +81,4 @@ func TestWithNative(t *testing.T) {
 	for path, pkg := range map[string]string{"app.state.handle": "app", "libfoo.so:cache": "C", "lost": "C", "libc.so:initial": "", "threads": "", "mapped memory": "", "app.Run": ""} {
 		assert.Equal(t, pkg, packages[path], path)
 	}
-}
-
-// If the holders are not known, the report of WithNative has a warning, and the original report has
-// none.
-func TestWithNativeUnknown(t *testing.T) {
-	r := &refscan.Report{}
-	o := &Observation{Report: r}
-	require.True(t, o.WithNative() == r)
-	o.readNative(nil, nativeheap.ErrNone)
-	require.Nil(t, o.Native)
-	o.readNative(nil, &nativeheap.UnknownError{Cause: "it is another malloc", Remedy: "none"})
-	require.Len(t, o.WithNative().Warnings, 1)
-	require.Contains(t, o.WithNative().Warnings[0], "who holds native memory cannot be told: it is another malloc")
-	require.Empty(t, r.Warnings)
 }

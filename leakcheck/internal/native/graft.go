@@ -1,4 +1,4 @@
-package observe
+package native
 
 import (
 	"cmp"
@@ -23,18 +23,18 @@ const (
 	cgoPackage  = "C"
 )
 
-// WithNative returns the report with native blocks as nodes of their own, each below the node whose
-// objects lead to the blocks, or below a root that is no Go variable. If their holders are not
-// known, a warning says why. It returns o.Report itself if o.Native is nil, and never changes it.
-func (o *Observation) WithNative() *refscan.Report {
-	if o.Native == nil {
-		return o.Report
+// In returns the report with native blocks as nodes of their own, each below the node whose objects
+// lead to the blocks, or below a root that is no Go variable. If their holders are not known, a
+// warning says why. It returns the report itself if a is nil, and never changes it.
+func (a *Answer) In(report *refscan.Report) *refscan.Report {
+	if a == nil {
+		return report
 	}
-	r := *o.Report
-	if o.Native.Err != nil {
-		r.Warnings = append(slices.Clip(r.Warnings), o.Native.Err.Error())
+	r := *report
+	if a.Err != nil {
+		r.Warnings = append(slices.Clip(r.Warnings), a.Err.Error())
 	}
-	if found := o.Native.Found; found != nil {
+	if found := a.Found; found != nil {
 		g := grafter{report: &r, copied: make(map[*refscan.Node]bool)}
 		r.Roots = slices.Clone(r.Roots)
 		for i := range found.Everything {
@@ -134,7 +134,7 @@ func (g *grafter) find(list *[]*refscan.Node, name, typ string, root *root.Root)
 
 // leaf adds blocks to the node of a list with a name, "*" if the name is empty, and returns the
 // node. It returns nil if there are no blocks.
-func (g *grafter) leaf(list *[]*refscan.Node, name string, s nativeholders.Sum) *refscan.Node {
+func (g *grafter) leaf(list *[]*refscan.Node, name string, s Sum) *refscan.Node {
 	if s.Blocks == 0 {
 		return nil
 	}
@@ -153,7 +153,7 @@ func (g *grafter) leaf(list *[]*refscan.Node, name string, s nativeholders.Sum) 
 }
 
 // native adds blocks that no Go variable leads to.
-func (g *grafter) native(name, pkg string, s nativeholders.Sum) {
+func (g *grafter) native(name, pkg string, s Sum) {
 	n := g.leaf(&g.roots, name, s)
 	if n == nil || n.Root != nil {
 		return

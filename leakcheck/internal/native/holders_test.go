@@ -1,4 +1,4 @@
-package message_test
+package native
 
 import (
 	"fmt"
@@ -6,11 +6,10 @@ import (
 
 	"github.com/leakgate/leakgate/internal/engine/native/nativeholders"
 	"github.com/leakgate/leakgate/internal/testkit/assert"
-	"github.com/leakgate/leakgate/leakcheck/internal/message"
 )
 
 // The holders of most blocks are named, and what nothing refers to, where it belongs by its size.
-func TestHeldNative(t *testing.T) {
+func TestHeldBy(t *testing.T) {
 	holder := func(kind nativeholders.Kind, name string, blocks int64) nativeholders.Holder {
 		return nativeholders.Holder{Kind: kind, Name: name, File: "libz.so", Sum: nativeholders.Sum{Blocks: blocks}}
 	}
@@ -42,6 +41,6 @@ func TestHeldNative(t *testing.T) {
 		{"few are lost", nativeholders.Result{All: sum(100), Lost: sum(4), Holders: []nativeholders.Holder{holder(nativeholders.Go, "a", 96)}}, []string{"held by a -> 96 blocks"}},
 		{"not read", nativeholders.Result{All: sum(100), Lost: sum(100), Unread: "a mapping"}, []string{"could not tell who holds 100 blocks: a mapping"}},
 	} {
-		assert.Equal(t, tt.want, message.HeldNative(&tt.r, amount), tt.name)
+		assert.Equal(t, tt.want, HeldBy(&tt.r, 120, amount), tt.name)
 	}
 }
