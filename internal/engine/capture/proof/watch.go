@@ -34,16 +34,22 @@ func StartWatch(ctx context.Context, logf func(string, ...any)) (_ *Watch, err e
 		return nil, err
 	}
 	metrics.Read(marked[:]) // the first use of package metrics allocates
-	w := &Watch{of: liveread.New(layout)}
-	if err = snapshot.CollectNow(ctx); err == nil {
-		err = w.of.Begin()
-	}
-	if err != nil {
+	for range watchTries {
+		w := &Watch{of: liveread.New(layout)}
+		if err = snapshot.CollectNow(ctx); err == nil {
+			err = w.of.Begin()
+		}
+		if err == nil {
+			return w, nil
+		}
 		w.Close()
-		return nil, watchError(err)
 	}
-	return w, nil
+	return nil, watchError(err)
 }
+
+// watchTries bounds how often a watch is made anew, since other goroutines made more spans during
+// the collection than it has room for.
+const watchTries = 3
 
 // openLayout returns the layout of the runtime's records in this program.
 func openLayout(ctx context.Context, logf func(string, ...any)) (*liveread.Layout, error) {
